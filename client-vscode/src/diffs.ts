@@ -53,58 +53,31 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   /** Show one file of an approval while that waits for an answer; what is proposed as a text can be changed there. */
   async show(approvalId: string, file: ApprovalFile, preserveFocus = true): Promise<void> {
-    const { path } = vscode.Uri.parse(file.newUri ?? file.uri);
-    const name = path.split("/").pop() ?? path;
-    const title =
-      file.change === "create"
-        ? t("{0} (new file)", name)
-        : file.change === "delete"
-          ? t("{0} (deleted)", name)
-          : t("{0} (now ↔ proposed)", name);
-    const { before, after } = await this.sides(approvalId, file);
-    if (file.change === "create") await openOne(after, title, preserveFocus);
-    else await openDiff(before, after, title, preserveFocus);
+    const title = (name: string): string => t("{0} (now ↔ proposed)", name);
+    await openFile(await this.ofFile(approvalId, file), title, preserveFocus);
     this.shownAt = Date.now();
   }
 
   /** Show all files of an approval below each other; what is proposed as a text can be changed there. */
   async showAll({ approvalId, files }: Approval): Promise<void> {
-    const shown = files.filter(({ change }) => change !== "createFolder");
-    const resources = await Promise.all(
-      shown.map(async (file): Promise<Resource> => {
-        const { before, after } = await this.sides(approvalId, file);
-        return resource(vscode.Uri.parse(file.newUri ?? file.uri), file.change, before, after);
-      }),
-    );
+    const listed = files.filter(({ change }) => change !== "createFolder");
+    const shown = await Promise.all(listed.map((file) => this.ofFile(approvalId, file)));
     const label = t("Proposed changes");
     this.lists.set(approvalId, label);
-    await openAll(label, resources);
+    await openAll(label, shown);
     this.shownAt = Date.now();
   }
 
   /** Show files before and after a plan. The number of its last event makes the texts new after an undo. */
   async showPlan({ planId, seq }: Plan, files: readonly ReportedFile[]): Promise<void> {
-    const all = files.map(({ uri, oldUri, change }) => {
-      const { path } = vscode.Uri.parse(uri);
-      const side = (at: string, which: Side): vscode.Uri => address(at, { planId, seq: String(seq), uri, side: which });
-      const before = side(vscode.Uri.parse(oldUri ?? uri).path, "before");
-      return {
-        uri: vscode.Uri.parse(uri),
-        change,
-        name: path.split("/").pop() ?? path,
-        before,
-        after: side(path, "after"),
-      };
+    const all = files.map(({ uri, oldUri, change }): Shown => {
+      const side = (at: string, which: Side): vscode.Uri =>
+        address(vscode.Uri.parse(at).path, { planId, seq: String(seq), uri, side: which });
+      return { uri: vscode.Uri.parse(uri), change, before: side(oldUri ?? uri, "before"), after: side(uri, "after") };
     });
     const [only, ...others] = all;
-    if (only === undefined || others.length > 0)
-      return openAll(
-        t("Changes of the plan"),
-        all.map(({ uri, change, before, after }) => resource(uri, change, before, after)),
-      );
-    const { change, name, before, after } = only;
-    if (change === "create") await openOne(after, t("{0} (new file)", name));
-    else await openDiff(before, after, t("{0} (before ↔ after the plan)", name));
+    if (only === undefined || others.length > 0) return openAll(t("Changes of the plan"), all);
+    await openFile(only, (name) => t("{0} (before ↔ after the plan)", name), true);
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
@@ -168,17 +141,16 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     return side === (texts?.after === null ? "before" : "after") ? texts : undefined;
   }
 
-  /** The documents of both sides: the live text and the changeable proposal where there is one, else read-only texts. */
-  private async sides(
-    approvalId: string,
-    { uri, newUri, change }: ApprovalFile,
-  ): Promise<{ before: vscode.Uri; after: vscode.Uri }> {
-    const { path } = vscode.Uri.parse(newUri ?? uri);
-    const side = (which: Side): vscode.Uri => address(path, { approvalId, uri, side: which });
+  /** A file of an approval between the live text and the changeable proposal where there is one, else read-only texts. */
+  private async ofFile(approvalId: string, { uri, newUri, change }: ApprovalFile): Promise<Shown> {
+    const place = vscode.Uri.parse(newUri ?? uri);
+    const side = (which: Side): vscode.Uri => address(place.path, { approvalId, uri, side: which });
     const isText = change === "create" || change === "edit";
     const proposal = isText ? await this.proposals.show(approvalId, uri) : undefined;
     if (proposal === undefined) await this.texts(approvalId, uri);
     return {
+      uri: place,
+      change,
       before: proposal !== undefined && change === "edit" ? vscode.Uri.parse(uri) : side("before"),
       after: proposal ?? side("after"),
     };
@@ -211,11 +183,12 @@ function address(path: string, query: Record<string, string>): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path, query: new URLSearchParams(query).toString() });
 }
 
-/** A file with its text before and after; the workbench marks it as new or deleted if the one that is not there is left out. */
-type Resource = readonly [vscode.Uri, vscode.Uri | undefined, vscode.Uri | undefined];
-
-function resource(uri: vscode.Uri, change: ReportedFile["change"], before: vscode.Uri, after: vscode.Uri): Resource {
-  return [uri, change === "create" ? undefined : before, change === "delete" ? undefined : after];
+/** A file with the documents of its text before and after. */
+interface Shown {
+  readonly uri: vscode.Uri;
+  readonly change: ApprovalFile["change"];
+  readonly before: vscode.Uri;
+  readonly after: vscode.Uri;
 }
 
 /** The document of a proposed change that a tab shows. */
@@ -230,15 +203,27 @@ function proposedOf(tab: vscode.Tab | undefined): vscode.Uri | undefined {
   return shown?.scheme === PROPOSAL || shown?.scheme === SCHEME ? shown : undefined;
 }
 
-async function openDiff(before: vscode.Uri, after: vscode.Uri, title: string, preserveFocus = true): Promise<void> {
-  await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true, preserveFocus });
+/** Open one file, a new one as it is; `title` names the sides of what is neither new nor deleted. */
+async function openFile(
+  { uri: { path }, change, before, after }: Shown,
+  title: (name: string) => string,
+  preserveFocus: boolean,
+): Promise<void> {
+  const name = path.split("/").pop() ?? path;
+  const look = { preview: true, preserveFocus };
+  if (change === "create") await vscode.commands.executeCommand("vscode.open", after, look, t("{0} (new file)", name));
+  else {
+    const words = change === "delete" ? t("{0} (deleted)", name) : title(name);
+    await vscode.commands.executeCommand("vscode.diff", before, after, words, look);
+  }
 }
 
-/** A file that has only one side is shown as it is. */
-async function openOne(uri: vscode.Uri, title: string, preserveFocus = true): Promise<void> {
-  await vscode.commands.executeCommand("vscode.open", uri, { preview: true, preserveFocus }, title);
-}
-
-async function openAll(title: string, resources: readonly Resource[]): Promise<void> {
+/** Open files below each other; the workbench marks one as new or deleted if the text that is not there is left out. */
+async function openAll(title: string, all: readonly Shown[]): Promise<void> {
+  const resources = all.map(({ uri, change, before, after }) => [
+    uri,
+    change === "create" ? undefined : before,
+    change === "delete" ? undefined : after,
+  ]);
   await vscode.commands.executeCommand("vscode.changes", title, resources);
 }

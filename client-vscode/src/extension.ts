@@ -27,7 +27,7 @@ export function activate(extension: vscode.ExtensionContext): void {
 /** Go on with what was written in a window that had no folder. */
 async function composeCarried({ extension, panel }: Ctx): Promise<void> {
   const draft = await takeDraft(extension.globalState, Date.now());
-  if (draft !== undefined) await panel.compose(draft);
+  if (draft !== undefined) await panel.compose({ text: draft });
 }
 
 export async function deactivate(): Promise<void> {

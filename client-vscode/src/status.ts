@@ -31,43 +31,36 @@ export class StatusItem implements vscode.Disposable {
   }
 }
 
-function describe(server: ServerState, state: PanelState): { text: string; tooltip: string; waiting: boolean } {
-  if (server.kind === "idle") {
-    const tooltip = t("Planloom: its server starts when it is needed");
-    return { text: "$(checklist) Planloom", tooltip, waiting: false };
-  }
-  if (server.kind === "starting")
-    return { text: "$(loading~spin) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: false };
-  if (server.kind !== "running")
-    return { text: "$(error) Planloom", tooltip: `Planloom: ${server.detail}`, waiting: true };
+interface Entry {
+  text: string;
+  tooltip: string;
+  waiting: boolean;
+}
+
+/** An entry with an icon and what stands behind the name; the tool tip says `more`. */
+function entry(icon: string, words: string, more: string, waiting = false): Entry {
+  return { text: `$(${icon}) Planloom${words}`, tooltip: `Planloom${more}`, waiting };
+}
+
+function describe(server: ServerState, state: PanelState): Entry {
+  if (server.kind === "idle") return entry("checklist", "", `: ${t("its server starts when it is needed")}`);
+  if (server.kind === "starting") return entry("loading~spin", "", `: ${server.detail}`);
+  if (server.kind !== "running") return entry("error", "", `: ${server.detail}`, true);
   const view = currentView(state);
   const waiting = others(state).filter(({ waits }) => waits !== undefined);
   const elsewhere =
     waiting.length === 0 ? "" : plural(waiting.length, "another plan waits for you", "{0} other plans wait for you");
-  if (view === undefined) {
-    if (elsewhere !== "")
-      return { text: `$(bell-dot) Planloom: ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
-    return {
-      text: "$(checklist) Planloom",
-      tooltip: t("Planloom: no plan yet. Model: {0}", server.model),
-      waiting: false,
-    };
-  }
+  if (view === undefined)
+    return elsewhere === ""
+      ? entry("checklist", "", `: ${t("no plan yet. Model: {0}", server.model)}`)
+      : entry("bell-dot", `: ${elsewhere}`, `: ${elsewhere}`, true);
   const { completed, total } = view.progress;
   const count = total === 0 ? "" : ` ${completed}/${total}`;
   const { waits, sign } = view;
   if (waits !== undefined)
-    return {
-      text: `$(bell-dot) Planloom${count} ${waits}`,
-      tooltip: `Planloom ${waits}${elsewhere === "" ? "" : `; ${elsewhere}`}`,
-      waiting: true,
-    };
-  if (elsewhere !== "")
-    return { text: `$(bell-dot) Planloom${count}, ${elsewhere}`, tooltip: `Planloom: ${elsewhere}`, waiting: true };
+    return entry("bell-dot", `${count} ${waits}`, ` ${waits}${elsewhere === "" ? "" : `; ${elsewhere}`}`, true);
+  if (elsewhere !== "") return entry("bell-dot", `${count}, ${elsewhere}`, `: ${elsewhere}`, true);
   const icon = PLAN_ICON[sign];
-  return {
-    text: `$(${icon === "loading" ? "loading~spin" : icon}) Planloom${count}${sign === "stalled" ? ` ${view.state}` : ""}`,
-    tooltip: `Planloom: ${view.state}`,
-    waiting: false,
-  };
+  const stalled = sign === "stalled" ? ` ${view.state}` : "";
+  return entry(icon === "loading" ? "loading~spin" : icon, count + stalled, `: ${view.state}`);
 }

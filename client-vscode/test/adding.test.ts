@@ -25,7 +25,10 @@ vi.mock("vscode", () => ({
 const { addTerminal } = await import("../src/commands/adding");
 
 let added: string[];
-const ctx = { notify: () => undefined, panel: { add: (references: string[]) => void added.push(...references) } };
+const ctx = {
+  notify: () => undefined,
+  panel: { compose: ({ references }: { references: string[] }) => void added.push(...references) },
+};
 
 beforeEach(() => {
   added = [];

@@ -61,17 +61,22 @@ function page(): { panel: Panel; sent: FromPanel[]; draw(view: PlanView): HTMLEl
   return { panel, sent, draw };
 }
 
+/** The key of the output that is asked for. */
+function keyIn(root: HTMLElement): string {
+  return JSON.parse(root.querySelector<HTMLElement>("[data-asks]")!.dataset.asks!).key;
+}
+
 test("while a command runs its output stands as it comes; then what is stored is asked for and takes its place", () => {
   const { panel, draw } = page();
   const live = withStream(stateOf(started), { planId: "p1", stepId: "a", kind: "stdout", delta: "collecting" });
   const root = draw(live.plans.p1!);
-  expect([root.querySelectorAll(".printed").length, root.querySelector("[data-wants]")]).toEqual([1, null]);
+  expect([root.querySelectorAll(".printed").length, root.querySelector("[data-asks]")]).toEqual([1, null]);
   const state = stateOf(failed);
   draw(state.plans.p1!);
-  const key = root.querySelector<HTMLElement>("[data-wants]")!.dataset.wants!;
+  const key = keyIn(root);
   panel.update((ui) => taken(ui, { kind: "output", key, commands: [stored] }, state));
   draw(state.plans.p1!);
-  expect(root.querySelector("[data-wants]")).toBeNull();
+  expect(root.querySelector("[data-asks]")).toBeNull();
   expect(root.querySelector(".command-output .printed")?.textContent).toBe(stored.output);
   expect(root.querySelector(".test-results")?.textContent).toMatch(/Tests: 1 failed and 0 passed\s+tests\/a\.py::x/);
 });
@@ -80,7 +85,7 @@ test("an output stands in the card of its failure and with its command, and in n
   const { panel, draw } = page();
   const state = stateOf(failed);
   const root = draw(state.plans.p1!);
-  const key = root.querySelector<HTMLElement>("[data-wants]")!.dataset.wants!;
+  const key = keyIn(root);
   panel.update((ui) => taken(ui, { kind: "output", key, commands: [stored] }, state));
   draw(state.plans.p1!);
   const holders = [...root.querySelectorAll("p, pre, .step-meta, .calls")].filter((each) =>
@@ -94,7 +99,7 @@ test("the buttons name the call, whose command the extension looks up", () => {
   const { panel, sent, draw } = page();
   const state = stateOf(failed);
   const root = draw(state.plans.p1!);
-  const key = root.querySelector<HTMLElement>("[data-wants]")!.dataset.wants!;
+  const key = keyIn(root);
   panel.update((ui) =>
     taken(ui, { kind: "output", key, commands: [stored, { ...stored, callId: "c2", output: null }] }, state),
   );

@@ -53,11 +53,10 @@ test("a row is dragged onto another while the plan waits for review, and shows t
   expect(root.querySelector("[data-drop]")).toBeNull();
   expect(sent).toEqual([
     {
-      kind: "edit",
-      planId: now.planId,
-      version: 4,
-      edits: [{ op: "move", stepId: "a", after: "c" }],
+      kind: "decide",
       requestId: expect.anything(),
+      method: "planloom/plan/edit",
+      params: { planId: now.planId, version: 4, edits: [{ op: "move", stepId: "a", after: "c" }] },
     },
   ]);
 });

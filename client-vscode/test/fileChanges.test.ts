@@ -53,12 +53,12 @@ const boxes = () => [...root.querySelectorAll<HTMLInputElement>(".hunk-choice in
 const applies = () => root.querySelector(".allow")!;
 
 test("the lines of a single file are shown, those of several or of a long one only if asked for", () => {
-  expect(draw(file(URI)).querySelectorAll("[data-preview]")).toHaveLength(1);
-  expect(draw(file(URI, { added: 61 })).querySelectorAll("[data-preview]")).toHaveLength(0);
-  expect(draw(file(URI), file("file:///w/b.txt")).querySelectorAll("[data-preview]")).toHaveLength(0);
+  expect(draw(file(URI)).querySelectorAll("[data-asks]")).toHaveLength(1);
+  expect(draw(file(URI, { added: 61 })).querySelectorAll("[data-asks]")).toHaveLength(0);
+  expect(draw(file(URI), file("file:///w/b.txt")).querySelectorAll("[data-asks]")).toHaveLength(0);
   root.querySelectorAll<HTMLElement>(".lines")[1]!.click();
   draw(file(URI), file("file:///w/b.txt"));
-  expect(root.querySelector("[data-preview]")?.getAttribute("data-uri")).toBe("file:///w/b.txt");
+  expect(root.querySelector("[data-asks]")?.getAttribute("data-uri")).toBe("file:///w/b.txt");
 });
 
 test("each hunk can be left out, and the button says how many are taken", () => {

@@ -5,11 +5,10 @@ import { expect, test } from "vitest";
 import { type FromPanel, readFromPanel, type ServerState } from "../src/panel/messages";
 import type { Explained } from "../src/protocol";
 import { pausedForModel } from "../src/webview/mends";
-import { modelSetUp } from "../src/webview/modelSetUp";
 import { outcome } from "../src/webview/plan/summary";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, written } from "../src/webview/uiState";
-import { welcome, windowState } from "../src/webview/welcome";
+import { modelSetUp, welcome, windowState } from "../src/webview/welcome";
 import { plan, step, viewOf } from "./plans";
 
 const RUNNING = {

@@ -2,7 +2,6 @@
 import { render } from "lit";
 import { expect, test } from "vitest";
 
-import { markdown, spans } from "../src/plan/markdown";
 import { markdownView } from "../src/webview/text/markdownView";
 
 const drawn = (text: string): HTMLElement => {
@@ -67,18 +66,26 @@ test.each([
   expect(root.textContent).toContain(text.replace(/^```html\n|\n```$/g, "").split("\n")[0]);
 });
 
+test.each(["<div>\n  x\n</div>", "[a]: javascript:alert(1)"])(
+  "%j stands in a paragraph, which keeps its lines",
+  (text) => {
+    expect(drawn(text).querySelector("p")?.textContent).toBe(text);
+  },
+);
+
 test.each(["2 * 3 * 4 and snake_case_name", "a ** b ** c", "`open", "**open", "__init__.py"])(
   "%j is no Markdown and stays as it is",
   (text) => {
     expect(drawn(text).textContent).toBe(text.trim());
-    expect(spans(text)).toEqual([{ kind: "text", text }]);
+    expect(drawn(text).querySelector("strong, em, code")).toBeNull();
   },
 );
 
 test("a code block without an end goes on to the end; hidden characters are shown as marks", () => {
-  expect(markdown("a\n```\nb\n\n# c")).toEqual([
-    { kind: "paragraph", spans: [{ kind: "text", text: "a" }] },
-    { kind: "code", text: "b\n\n# c" },
+  const blocks = drawn("a\n```\nb\n\n# c").querySelectorAll(".markdown > *");
+  expect([...blocks].map((each) => [each.tagName, each.textContent])).toEqual([
+    ["P", "a"],
+    ["PRE", "b\n\n# c"],
   ]);
   expect(drawn("safe\u202etxt").querySelector(".mark")).not.toBeNull();
 });

@@ -6,22 +6,32 @@ const TAKEN: readonly object[] = [
   { kind: "ready" },
   { kind: "create", text: "Build it", mode: "auto" },
   { kind: "message", requestId: 2, planId: "p", text: "use pytest instead" },
-  { kind: "approve", planId: "p", version: 3, review: "each" },
+  { kind: "decide", method: "planloom/plan/approve", params: { planId: "p", version: 3, review: "each" } },
   {
-    kind: "edit",
-    planId: "p",
-    version: 1,
-    edits: [{ op: "update", stepId: "a", set: { args: { path: "x", deep: [1, { y: null }] } } }],
+    kind: "decide",
+    method: "planloom/plan/edit",
+    params: {
+      planId: "p",
+      version: 1,
+      edits: [{ op: "update", stepId: "a", set: { args: { path: "x", deep: [1, { y: null }] } } }],
+    },
   },
-  { kind: "edit", planId: "p", version: 1, edits: [{ op: "add", after: null, step: { description: "New" } }] },
-  { kind: "respond", approvalId: "x", decision: "deny", reason: "no" },
-  { kind: "resolve", planId: "p", editId: "e", files: [{ uri: "file:///a", choice: "mine" }] },
   {
-    kind: "resolve",
+    kind: "decide",
+    method: "planloom/plan/edit",
+    params: { planId: "p", version: 1, edits: [{ op: "add", after: null, step: { description: "New" } }] },
+  },
+  { kind: "decide", method: "planloom/approval/respond", params: { approvalId: "x", decision: "deny", reason: "no" } },
+  {
+    kind: "decide",
+    method: "planloom/conflict/resolve",
+    params: { planId: "p", editId: "e", files: [{ uri: "file:///a", choice: "mine" }] },
+  },
+  {
+    kind: "decide",
     requestId: 3,
-    planId: "p",
-    editId: "e",
-    files: [{ uri: "file:///a", choice: "both", sha256: "5ee" }],
+    method: "planloom/conflict/resolve",
+    params: { planId: "p", editId: "e", files: [{ uri: "file:///a", choice: "both", sha256: "5ee" }] },
   },
   { kind: "review", planId: "p", review: "end" },
   { kind: "changes", planId: "p" },
@@ -37,11 +47,12 @@ const REFUSED: readonly unknown[] = [
   { kind: "ready", more: 1 },
   { kind: "create", text: 5, mode: "auto" },
   { kind: "create", text: "x", mode: "yolo" },
-  { kind: "approve", planId: "p" },
-  { kind: "approve", planId: "", version: 1 },
-  { kind: "respond", approvalId: "x", decision: "allowForever" },
-  { kind: "edit", planId: "p", version: 1, edits: [{ op: "update", stepId: "a", set: { status: "completed" } }] },
-  { kind: "control", action: "approve", planId: "p" },
+  // What else the server can be asked for is not a decision about a plan.
+  { kind: "decide", method: "planloom/plan/delete", params: { planId: "p" } },
+  { kind: "decide", method: "planloom/settings/user", params: { values: {} } },
+  { kind: "decide", method: "planloom/plan/approve" },
+  { kind: "decide", method: "planloom/plan/approve", params: "p" },
+  { kind: "decide", method: "planloom/plan/approve", params: { planId: "p", version: () => 1 } },
 ];
 
 test.each(TAKEN)("the extension takes %j", (message) => {
@@ -76,5 +87,7 @@ test("an event needs its number, plan and type", () => {
 
 test("the merged text of a large file is taken", () => {
   const files = [{ uri: "file:///a", choice: "text", text: "x".repeat(2e6) }];
-  expect(readFromPanel({ kind: "resolve", planId: "p", editId: "e", files })).toBeDefined();
+  expect(
+    readFromPanel({ kind: "decide", method: "planloom/conflict/resolve", params: { planId: "p", editId: "e", files } }),
+  ).toBeDefined();
 });

@@ -6,8 +6,8 @@ import { type FromPanel, readFromPanel } from "../src/panel/messages";
 import { EMPTY } from "../src/plan/views";
 import type { Step, StepFields, Template } from "../src/protocol";
 import type { StepDraft } from "../src/webview/planForms";
-import { kindField, nameOf, nodeFields } from "../src/webview/steps/nodeFields";
-import { draftOf, editOf, emptyDraft, hasWork } from "../src/webview/steps/stepForm";
+import { draftOf, editOf, emptyDraft, hasWork } from "../src/webview/steps/stepDraft";
+import { kindField, nameOf, nodeFields } from "../src/webview/steps/stepForm";
 import { createPanel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
 import { plan, step } from "./plans";
@@ -45,7 +45,7 @@ test.each(NEW)("the form %j makes the step %j, which the extension takes", (type
   const edit = editOf({ ...emptyDraft("a"), description: "Next", tool: "run_command", args: "{", ...typed }, undefined);
   const said = { agent: "koda", critical: false, dependsOn: [], description: "Next", instruction: "Next" };
   expect(edit).toEqual({ op: "add", after: "a", step: { ...said, ...made } });
-  const message = { kind: "edit", planId: "p", version: 1, edits: [edit] };
+  const message = { kind: "decide", method: "planloom/plan/edit", params: { planId: "p", version: 1, edits: [edit] } };
   expect(readFromPanel(message)).toEqual(message);
 });
 

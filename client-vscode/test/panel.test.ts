@@ -24,7 +24,7 @@ import { otherPlans } from "../src/webview/plan/otherPlans";
 import { follower, planBar } from "../src/webview/plan/planBar";
 import { planHeader } from "../src/webview/plan/planHeader";
 import { outcome } from "../src/webview/plan/summary";
-import { draftOf, editOf, emptyDraft } from "../src/webview/steps/stepForm";
+import { draftOf, editOf, emptyDraft } from "../src/webview/steps/stepDraft";
 import { steps } from "../src/webview/steps/steps";
 import { pathOf } from "../src/webview/text/format";
 import { createPanel, type Panel } from "../src/webview/ui";
@@ -162,7 +162,14 @@ test("an Apply works only once its card has been in view", () => {
   panel.update((ui) => ({ ...ui, armed: ["x"] }));
   draw();
   root.querySelector<HTMLElement>(".allow")?.click();
-  expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allow" }]);
+  expect(sent).toEqual([
+    {
+      kind: "decide",
+      requestId: 1,
+      method: "planloom/approval/respond",
+      params: { approvalId: "x", decision: "allow" },
+    },
+  ]);
 });
 
 test("a fetch shows its host and its whole address, and for the plan allows that host", () => {
@@ -195,7 +202,14 @@ test("a fetch shows its host and its whole address, and for the plan allows that
     each.textContent?.includes("Allow for this plan"),
   );
   link!.click();
-  expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allowForPlan" }]);
+  expect(sent).toEqual([
+    {
+      kind: "decide",
+      requestId: 1,
+      method: "planloom/approval/respond",
+      params: { approvalId: "x", decision: "allowForPlan" },
+    },
+  ]);
 });
 
 test("a change of the rest of the plan shows each step before and after, and is allowed once only", () => {
@@ -240,7 +254,14 @@ test("a change of the rest of the plan shows each step before and after, and is 
   expect(root.querySelector(".skip")?.textContent).toBe("Keep the plan…");
   expect(root.querySelector(".allow")?.textContent).toBe("Change the plan");
   root.querySelector<HTMLElement>(".allow")!.click();
-  expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allow" }]);
+  expect(sent).toEqual([
+    {
+      kind: "decide",
+      requestId: 1,
+      method: "planloom/approval/respond",
+      params: { approvalId: "x", decision: "allow" },
+    },
+  ]);
 });
 
 test("a rename shows where both of its ends really lie", () => {
@@ -312,7 +333,11 @@ test("the extension takes the condition and loop of the step's form", () => {
     [{ ...draftOf(step("b")), ...rules }, step("b")],
   ] as const) {
     const edit = editOf(draft, of);
-    const message = { kind: "edit", planId: "p", version: 1, edits: [edit] };
+    const message = {
+      kind: "decide",
+      method: "planloom/plan/edit",
+      params: { planId: "p", version: 1, edits: [edit] },
+    };
     expect(readFromPanel(message)).toEqual(message);
   }
 });
@@ -482,11 +507,13 @@ test("a reject form stands on its own plan alone, and only while that can be rej
   const { panel, sent } = panelOf();
   const shownOn = (planId: string, status: "pending_approval" | "executing") =>
     drawn(planHeader(panel, viewOf(plan([step("a")], { planId, status }))));
-  panel.change("p2", (forms) => (forms.prompt = { kind: "reject", text: "Not this" }));
+  panel.change("p2", (forms) => (forms.texts.reject = "Not this"));
   expect(shownOn("p1", "pending_approval").querySelector("#prompt-send")).toBeNull();
   expect(shownOn("p2", "executing").querySelector("#prompt-send")).toBeNull();
   shownOn("p2", "pending_approval").querySelector<HTMLElement>("#prompt-send")!.click();
-  expect(sent).toEqual([{ kind: "reject", requestId: 1, planId: "p2", reason: "Not this" }]);
+  expect(sent).toEqual([
+    { kind: "decide", requestId: 1, method: "planloom/plan/reject", params: { planId: "p2", reason: "Not this" } },
+  ]);
 });
 
 test("Start execution reviews as the setting says, or as was chosen for this plan", () => {
@@ -507,9 +534,9 @@ test("Start execution reviews as the setting says, or as was chosen for this pla
   };
   panel.change("p2", (forms) => (forms.review = "auto"));
   expect([start("p1"), start("p2")]).toEqual(["Asks once.", "Asks seldom."]);
-  expect(sent.map((message) => message.kind === "approve" && [message.planId, message.review])).toEqual([
-    ["p1", "end"],
-    ["p2", "auto"],
+  expect(sent.map((message) => message.kind === "decide" && message.params)).toEqual([
+    { planId: "p1", version: 1, review: "end" },
+    { planId: "p2", version: 1, review: "auto" },
   ]);
 });
 
@@ -524,7 +551,11 @@ test("a plan is kept for later at its review, and goes back to review", () => {
   expect(press("pending_approval", "p1", ["approve", "pause"], "#pause")).toBe("pause");
   expect(press("paused", "p2", ["resume"], "#resume")).toBe("resume");
   expect(press("paused", "p3", ["resume", "review"], "#review")).toBe("review");
-  expect(sent.map((message) => message.kind === "control" && message.action)).toEqual(["pause", "resume", "review"]);
+  expect(sent.map((message) => message.kind === "decide" && message.method)).toEqual([
+    "planloom/plan/pause",
+    "planloom/plan/resume",
+    "planloom/plan/review",
+  ]);
 });
 
 test("what waits is not told as running: in its row, in the head, by its clock", () => {
@@ -709,11 +740,10 @@ test("a conflict offers both texts, and says before which steps are lost with on
   root.querySelector<HTMLElement>(".resolve")!.click();
   expect(sent).toEqual([
     {
-      kind: "resolve",
+      kind: "decide",
       requestId: 1,
-      planId: "p1",
-      editId: "e",
-      files: [{ uri: "file:///w/a.txt", choice: "both", sha256: "5ee" }],
+      method: "planloom/conflict/resolve",
+      params: { planId: "p1", editId: "e", files: [{ uri: "file:///w/a.txt", choice: "both", sha256: "5ee" }] },
     },
   ]);
 });
@@ -735,11 +765,10 @@ test("a text that was merged in the editor becomes a choice of its conflict, wit
   expect(sent).toEqual([
     { kind: "merge", planId: "p1", editId: "e", uri },
     {
-      kind: "resolve",
+      kind: "decide",
       requestId: 1,
-      planId: "p1",
-      editId: "e",
-      files: [{ uri, choice: "text", text: "joined\n", sha256: "5ee" }],
+      method: "planloom/conflict/resolve",
+      params: { planId: "p1", editId: "e", files: [{ uri, choice: "text", text: "joined\n", sha256: "5ee" }] },
     },
   ]);
   panel.update((ui) => taken(ui, { kind: "settled", requestId: 1, ok: true }, EMPTY));
@@ -821,13 +850,17 @@ test("a command names its folder and what it gets, and can be run with other rig
   expect(words()).not.toContain("Allow for this plan");
   root.querySelector<HTMLElement>(".allow")!.click();
   expect(sent).toEqual([
-    { kind: "respond", requestId: 1, approvalId: "x", decision: "allow" },
     {
-      kind: "respond",
+      kind: "decide",
+      requestId: 1,
+      method: "planloom/approval/respond",
+      params: { approvalId: "x", decision: "allow" },
+    },
+    {
+      kind: "decide",
       requestId: 2,
-      approvalId: "x",
-      decision: "allow",
-      confinement: { confined: false, network: "none" },
+      method: "planloom/approval/respond",
+      params: { approvalId: "x", decision: "allow", confinement: { confined: false, network: "none" } },
     },
   ]);
 });
@@ -875,7 +908,14 @@ test.each<[string, Partial<Approval>, string, string]>([
     expect(allow().hasAttribute("disabled")).toBe(false);
     expect(root.querySelector(".unseen")).toBeNull();
     expect(root.textContent).toContain("Allow for this plan");
-    expect(sent).toEqual([{ kind: "respond", requestId: 1, approvalId: "x", decision: "allow" }]);
+    expect(sent).toEqual([
+      {
+        kind: "decide",
+        requestId: 1,
+        method: "planloom/approval/respond",
+        params: { approvalId: "x", decision: "allow" },
+      },
+    ]);
   },
 );
 
@@ -907,7 +947,7 @@ test("commands that are asked together are run or refused at once, or each for i
   list.querySelector<HTMLElement>('[data-approval="x2"] .allow')!.click();
   list.querySelector<HTMLElement>(".allow-all")!.click();
   list.querySelector<HTMLElement>(".deny-all")!.click();
-  const answers = sent.map((each) => (each.kind === "respond" ? [each.approvalId, each.decision] : []));
+  const answers = sent.map((each) => each.kind === "decide" && Object.values(each.params));
   const all = (decision: string) => ["x1", "x2", "x3"].map((id) => [id, decision]);
   expect(answers).toEqual([["x2", "allow"], ...all("allow"), ...all("deny")]);
 });
@@ -939,7 +979,9 @@ test("a failed step offers what the server offers, in its words", () => {
   for (const action of ["retry", "go_on", "abort"]) {
     const { root, sent } = shown();
     root.querySelector<HTMLElement>(`.${action.replace("_", "-")}`)!.click();
-    expect(sent).toEqual([{ kind: "recover", requestId: 1, planId: "p1", stepId: "a", action }]);
+    expect(sent).toEqual([
+      { kind: "decide", requestId: 1, method: "planloom/step/recover", params: { planId: "p1", stepId: "a", action } },
+    ]);
   }
 });
 
@@ -992,7 +1034,7 @@ test("a plan that runs offers the step at work to the tab key", () => {
 });
 
 test("a step that was undone by itself is redone by itself, one of an undone plan is not", () => {
-  const redo = [{ title: "Redo this step", command: "planloom.redo", arguments: [] }];
+  const redo = [{ title: "Redo this step", command: "planloom.redo", arguments: ["p1", "a"] }];
   const view = (a: Partial<StepView>): PlanView =>
     viewOf(
       plan([step("a", { status: "completed" }), step("b", { status: "completed" })], { status: "completed" }),
@@ -1005,7 +1047,9 @@ test("a step that was undone by itself is redone by itself, one of an undone pla
   const root = drawn(steps(panel, view({ actions: redo })));
   expect(root.querySelectorAll(".redo-step")).toHaveLength(1);
   root.querySelector<HTMLElement>(".redo-step")?.click();
-  expect(sent).toEqual([{ kind: "undo", requestId: 1, planId: "p1", stepId: "a", redo: true }]);
+  expect(sent).toEqual([
+    { kind: "decide", requestId: 1, method: "planloom/plan/undo", params: { planId: "p1", stepId: "a", redo: true } },
+  ]);
 });
 
 test("every field of the forms has a name", () => {
@@ -1013,9 +1057,9 @@ test("every field of the forms has a name", () => {
   const asked = plan([step("a")]);
   panel.change("p1", (forms) => (forms.step = draftOf(asked.steps[0]!)));
   const form = drawn(steps(panel, viewOf(asked)));
-  panel.change("p1", (forms) => (forms.prompt = { kind: "reject", text: "" }));
+  panel.change("p1", (forms) => (forms.texts.reject = ""));
   const prompt = drawn(planHeader(panel, viewOf(asked)));
-  panel.change("p1", (forms) => delete forms.prompt);
+  panel.change("p1", (forms) => delete forms.texts.reject);
   const head = drawn(planHeader(panel, viewOf(asked)));
   const names = [form, prompt, head].flatMap((root) =>
     [...root.querySelectorAll("vscode-textfield, vscode-textarea, vscode-single-select")].map((field) =>
@@ -1038,13 +1082,25 @@ test("every field of the forms has a name", () => {
   ]);
 });
 
+test("a draft that failed is tried again with its feedback, also where a rejection was begun", () => {
+  const { panel } = panelOf();
+  const view = viewOf(plan([step("a")]), { draft: { feedback: "shorter", failed: true, warnings: [] } });
+  panel.change("p1", (forms) => (forms.texts.reject = "half"));
+  const root = drawn(planHeader(panel, view));
+  expect(root.querySelector("#prompt-send")?.textContent).toBe("Reject plan");
+  root.querySelector<HTMLElement>("#draft-again")!.click();
+  render(planHeader(panel, view), root);
+  expect(root.querySelector("#prompt-send")?.textContent).toBe("Regenerate");
+  expect(panel.forms("p1").texts).toEqual({ regenerate: "shorter" });
+});
+
 test("the panel speaks the editor's language", () => {
   speak("de", JSON.parse(readFileSync("l10n/bundle.l10n.de.json", "utf8")));
   try {
     const { panel } = panelOf();
     const root = drawn(planHeader(panel, viewOf(plan([step("a"), step("b")]))));
     expect(root.querySelector("#progress")?.textContent?.trim()).toBe("2 Schritte");
-    expect(root.querySelector("#approve")?.textContent).toContain("Ausführung starten");
+    expect(root.querySelector("#regenerate")?.textContent).toContain("Neu entwerfen…");
   } finally {
     speak("en", {});
   }
@@ -1122,8 +1178,14 @@ test("a bar stands for the head of a plan that is out of view", () => {
   expect(bar.textContent).toMatch(/Running\s*1\/2/);
   expect(bar.querySelector("#follow")).toBeNull();
   bar.querySelector<HTMLElement>("#bar-main")?.click();
-  expect(sent).toMatchObject([{ kind: "control", action: "pause", planId: "p1" }]);
+  expect(sent).toMatchObject([{ kind: "decide", method: "planloom/plan/pause", params: { planId: "p1" } }]);
   expect(drawn(planBar(panelOf({ away: ["head", "b"] }).panel, now)).querySelector("#follow")).not.toBeNull();
+});
+
+test("the bar of a plan under review starts it, and offers nothing else", () => {
+  const { panel } = panelOf({ away: ["head"] });
+  const bar = drawn(planBar(panel, viewOf(plan([step("a")]), { actions: ["approve", "pause", "cancel"] })));
+  expect([...bar.querySelectorAll("vscode-button")].map((each) => each.textContent?.trim())).toEqual(["Start"]);
 });
 
 test("while the summary is out of view the head and the bar lead to it", () => {

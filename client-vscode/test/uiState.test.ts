@@ -4,7 +4,7 @@ import type { ServerState } from "../src/panel/messages";
 import { EMPTY, type PanelState } from "../src/plan/views";
 import type { Attachment } from "../src/protocol";
 import { type Form, formsOf, withForms } from "../src/webview/planForms";
-import { emptyDraft } from "../src/webview/steps/stepForm";
+import { emptyDraft } from "../src/webview/steps/stepDraft";
 import {
   composed,
   created,
@@ -75,13 +75,13 @@ test("nothing is sent without words or without a server", () => {
 
 test("forms belong to their plan", () => {
   const ui = withForms(
-    withForms(running(), "a", (forms) => (forms.prompt = { kind: "reject", text: "no" })),
+    withForms(running(), "a", (forms) => (forms.texts.reject = "no")),
     "b",
     (forms) => forms.open.push("step_1"),
   );
-  expect(formsOf(ui, "a")).toMatchObject({ prompt: { text: "no" }, open: [] });
+  expect(formsOf(ui, "a")).toMatchObject({ texts: { reject: "no" }, open: [] });
   expect(formsOf(ui, "b")).toMatchObject({ open: ["step_1"] });
-  expect([formsOf(ui, "b").prompt, formsOf(ui, "c").open]).toEqual([undefined, []]);
+  expect([formsOf(ui, "b").texts.reject, formsOf(ui, "c").open]).toEqual([undefined, []]);
 });
 
 test("a change of a form leaves the state before it as it was", () => {
@@ -91,53 +91,60 @@ test("a change of a form leaves the state before it as it was", () => {
 });
 
 test.each<[Form, (ui: Ui) => unknown]>([
-  [{ form: "step" }, (ui) => formsOf(ui, "a").step],
-  [{ form: "prompt" }, (ui) => formsOf(ui, "a").prompt],
-  [{ form: "skip", id: "x" }, (ui) => formsOf(ui, "a").skips.x],
-  [{ form: "answer", id: "x" }, (ui) => formsOf(ui, "a").answers.x],
-  [{ form: "retry", id: "x" }, (ui) => formsOf(ui, "a").retryArgs.x],
-  [{ form: "conflict", id: "x" }, (ui) => formsOf(ui, "a").choices["x file:///w/a"]],
+  ["step", (ui) => formsOf(ui, "a").step],
+  ["reject", (ui) => formsOf(ui, "a").texts.reject],
+  ["skip x", (ui) => formsOf(ui, "a").texts["skip x"]],
+  ["answer x", (ui) => formsOf(ui, "a").texts["answer x"]],
+  ["retry x", (ui) => formsOf(ui, "a").texts["retry x"]],
+  ["conflict x", (ui) => formsOf(ui, "a").choices["conflict x file:///w/a"]],
 ])("a request that was taken closes the form %j and no other", (form, read) => {
   const everything = (ui: Ui, planId: string): Ui =>
     withForms(ui, planId, (forms) => {
       Object.assign(forms, {
         step: emptyDraft(null),
-        prompt: { kind: "reject", text: "no" },
-        skips: { x: "no" },
-        answers: { x: "yes" },
-        retryArgs: { x: "{}" },
-        choices: { "x file:///w/a": "mine" },
+        texts: { reject: "no", "skip x": "no", "answer x": "yes", "retry x": "{}" },
+        choices: { "conflict x file:///w/a": "mine" },
       });
     });
   const full = everything(everything(running(), "a"), "b");
-  const sent = decided(full, "a", { kind: "control", action: "pause", planId: "a" }, form);
+  const sent = decided(full, "a", { kind: "decide", method: "planloom/plan/pause", params: { planId: "a" } }, form);
   expect([
     isBusy(sent.ui, "a", form),
     isBusy(sent.ui, "b", form),
-    decided(sent.ui, "a", { kind: "control", action: "pause", planId: "a" }, form).message,
+    decided(sent.ui, "a", { kind: "decide", method: "planloom/plan/pause", params: { planId: "a" } }, form).message,
   ]).toEqual([true, false, undefined]);
   const after = settled(sent.ui, 1);
   expect(read(after)).toBeUndefined();
   expect(formsOf(after, "b")).toEqual(formsOf(full, "b"));
   const open = (ui: Ui): number =>
     Object.values(formsOf(ui, "a")).flatMap((each) => (typeof each === "object" ? Object.values(each) : [])).length;
-  expect(open(settled(decided(full, "a", { kind: "control", action: "pause", planId: "a" }).ui, 1))).toBe(open(full));
+  expect(
+    open(settled(decided(full, "a", { kind: "decide", method: "planloom/plan/pause", params: { planId: "a" } }).ui, 1)),
+  ).toBe(open(full));
 });
 
 test("a refused edit stands in its own form; one that was made by a button leaves the form alone", () => {
-  const edit = { kind: "edit", planId: "a", version: 1, edits: [] } as const;
+  const edit = {
+    kind: "decide",
+    method: "planloom/plan/edit",
+    params: { planId: "a", version: 1, edits: [] },
+  } as const;
   const form = withForms(running(), "a", (forms) => (forms.step = { ...emptyDraft(null), description: "half" }));
   const told = (ui: Ui): Ui => taken(ui, { kind: "notice", level: "error", message: "no such tool" }, EMPTY);
-  const refused = settled(told(decided(form, "a", { ...edit, edits: [] }, { form: "step" }).ui), 1, false);
+  const refused = settled(told(decided(form, "a", edit, "step").ui), 1, false);
   expect([formsOf(refused, "a").step?.problem, refused.notices]).toEqual(["no such tool", []]);
-  const byButton = decided(form, "a", { ...edit, edits: [] }).ui;
+  const byButton = decided(form, "a", edit).ui;
   expect(formsOf(settled(byButton, 1), "a").step?.description).toBe("half");
   expect(settled(told(byButton), 1, false).notices).toHaveLength(1);
 });
 
 test("what a request was told stays to be read; what stood before it goes", () => {
   const notice = (ui: Ui, message: string): Ui => taken(ui, { kind: "notice", level: "warning", message }, EMPTY);
-  const asked = decided(notice(running(), "old"), "a", { kind: "undo", planId: "a" }).ui;
+  const asked = decided(notice(running(), "old"), "a", {
+    kind: "decide",
+    method: "planloom/plan/undo",
+    params: { planId: "a" },
+  }).ui;
   expect(settled(notice(asked, "1 file could not be taken back"), 1).notices.map((each) => each.message)).toEqual([
     "1 file could not be taken back",
   ]);
@@ -148,12 +155,17 @@ test.each([
   ["a merged text", 20_000_001, "20,000,001 characters, and 20,000,000"],
 ])("%s that is too long is not sent, and says so; nothing waits for it", (what, length, said) => {
   const text = "x".repeat(length);
-  const form = { form: "conflict", id: "e" } as const;
+  const form = "conflict e" as const;
   const files = [{ uri: "file:///w/a", choice: "text" as const, text }];
   const { ui, message } =
     what === "a request"
       ? created(written(running(), text, NOW), { kind: "create", text, mode: "auto" })
-      : decided(running(), "a", { kind: "resolve", planId: "a", editId: "e", files }, form);
+      : decided(
+          running(),
+          "a",
+          { kind: "decide", method: "planloom/conflict/resolve", params: { planId: "a", editId: "e", files } },
+          form,
+        );
   expect([message, isSending(ui), isBusy(ui, "a", form)]).toEqual([undefined, false, false]);
   expect(ui.notices.map((each) => each.message)).toEqual([`This was not sent: a text in it has ${said} are allowed.`]);
 });
@@ -162,7 +174,7 @@ test("a page that comes back has what was typed, and waits for nothing", () => {
   const typed = withForms(written(running(), "half a request", NOW), "a", (forms) => {
     Object.assign(forms, {
       step: { ...emptyDraft("s1"), args: "{" },
-      prompt: { kind: "regenerate", text: "shorter" },
+      texts: { regenerate: "shorter" },
       open: ["s1"],
       review: "end",
       choices: { "e file:///a": "both" },

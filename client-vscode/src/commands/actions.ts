@@ -6,9 +6,8 @@ import { saveFiles } from "../connection/editor";
 import { isFile } from "../connection/workspaceFiles";
 import type { Ctx } from "../ctx";
 import { doMend } from "../models/mending";
-import { modelAtHand } from "../models/need";
-import { chooseModel, setUp } from "../models/setUp";
-import type { FromPanel } from "../panel/messages";
+import { chooseModel, modelAtHand, setUp } from "../models/setUp";
+import type { Decided, FromPanel } from "../panel/messages";
 import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
@@ -16,89 +15,59 @@ import { addDropped } from "./adding";
 import { deletePlan, exportPlan, showAllPlans } from "./allPlans";
 import { detect, symbolsAt } from "./composing";
 import { confirmed } from "./dialogs";
-import { attachmentsOf, type Images, keepImage } from "./images";
 import { openOutput, runInTerminal, sendOutput } from "./outputs";
-import { choosePython } from "./pickers";
 import { preview, sendTemplates } from "./templates";
 
 const COMPLETIONS = 30;
 const SYMBOLS = 10;
 
-export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
-  switch (message.kind) {
-    case "ready":
-      return;
-    case "create":
-      return settle(ctx, message, create(ctx, message));
-    case "message":
-      return settle(ctx, message, say(ctx, message));
-    case "complete":
-      return complete(ctx, message);
-    case "detect":
-      return detect(ctx, message);
-    case "image":
-      return keepImage(ctx, message);
-    case "dropped":
-      return addDropped(ctx, message.uris);
-    case "templates":
-      return sendTemplates(ctx);
-    case "previewTemplate":
-      return preview(ctx, message);
-    case "mode":
-      return keepRequestMode(ctx.extension, message.mode);
-    case "diff":
-      return diff(ctx, message);
-    case "changes":
-      return changes(ctx, message);
-    case "preview":
-      return ctx.proposals.review(message.approvalId, message.uri);
-    case "leaveOut":
-      return ctx.proposals.leaveOut(message.approvalId, message.uri, message.hunks);
-    case "save":
-      return save(ctx, message.uris);
-    case "merge":
-      return ctx.merges.show(message.planId, message.editId, message.uri);
-    case "open":
-      return open(ctx, message);
-    case "show":
-      return show(ctx, message.what);
-    case "setUp":
-      await setUp(ctx, message.way);
-      return;
-    case "mend":
-      return doMend(ctx, message);
-    case "review":
-      ctx.reviews.set(message.planId, message.review);
-      return;
-    case "select":
-      return ctx.show(message.planId);
-    case "delete":
-      return deletePlan(ctx, message.planId);
-    case "output":
-      return sendOutput(ctx, message);
-    case "openOutput":
-      return openOutput(ctx, message);
-    case "runInTerminal":
-      return runInTerminal(ctx, message);
-    case "export":
-      return exportPlan(ctx, message.planId);
-    default:
-      return settle(ctx, message, decide(ctx, message));
-  }
-}
+type Kind = FromPanel["kind"];
+type Of<K extends Kind> = Extract<FromPanel, { kind: K }>;
 
-type DecisionKind =
-  | "approve"
-  | "reject"
-  | "regenerate"
-  | "edit"
-  | "control"
-  | "undo"
-  | "respond"
-  | "answer"
-  | "recover"
-  | "resolve";
-type Decision = Extract<FromPanel, { kind: DecisionKind }>;
+/** What each message of the panel does. */
+const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } = {
+  ready: () => undefined,
+  create: (ctx, message) => settle(ctx, message, create(ctx, message)),
+  message: (ctx, message) => settle(ctx, message, say(ctx, message)),
+  decide: (ctx, message) => settle(ctx, message, decide(ctx, message)),
+  complete,
+  detect,
+  image: keepImage,
+  dropped: (ctx, { uris }) => addDropped(ctx, uris),
+  templates: sendTemplates,
+  previewTemplate: preview,
+  mode: (ctx, { mode }) => keepRequestMode(ctx.extension, mode),
+  diff,
+  changes,
+  preview: (ctx, { approvalId, uri }) => ctx.proposals.review(approvalId, uri),
+  leaveOut: (ctx, { approvalId, uri, hunks }) => ctx.proposals.leaveOut(approvalId, uri, hunks),
+  save: (ctx, { uris }) => save(ctx, uris),
+  merge: (ctx, { planId, editId, uri }) => ctx.merges.show(planId, editId, uri),
+  open,
+  show: (ctx, { what }) => SHOWN[what](ctx),
+  setUp: (ctx, { way }) => setUp(ctx, way),
+  mend: doMend,
+  review: (ctx, { planId, review }) => ctx.reviews.set(planId, review),
+  select: (ctx, { planId }) => ctx.show(planId),
+  delete: (ctx, { planId }) => deletePlan(ctx, planId),
+  output: sendOutput,
+  openOutput,
+  runInTerminal,
+  export: (ctx, { planId }) => exportPlan(ctx, planId),
+};
+
+const SHOWN: Readonly<Record<Of<"show">["what"], (ctx: Ctx) => unknown>> = {
+  log: (ctx) => ctx.log.show(),
+  restart: (ctx) => ctx.start(),
+  plans: showAllPlans,
+  models: chooseModel,
+  settings: () => vscode.commands.executeCommand("workbench.action.openSettings", "planloom.approvals"),
+  python: choosePython,
+};
+
+export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
+  await (ACTIONS[message.kind] as (ctx: Ctx, message: FromPanel) => unknown)(ctx, message);
+}
 
 /** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */
 async function settle(
@@ -115,52 +84,33 @@ async function settle(
 }
 
 /** Send one decision about a plan to the server; undefined if the server refused it, which the user has been shown. */
-async function decide(ctx: Ctx, message: Decision): Promise<object | undefined> {
-  switch (message.kind) {
-    case "approve": {
-      const { planId, version, review = ctx.reviews.get(planId) } = message;
-      return ctx.ask("planloom/plan/approve", { planId, version, review });
-    }
-    case "reject":
-      return ctx.ask("planloom/plan/reject", { planId: message.planId, reason: filled(message.reason) });
-    case "regenerate": {
-      const { planId, version, feedback } = message;
-      return ctx.ask("planloom/plan/regenerate", { planId, version, feedback: filled(feedback) });
-    }
-    case "edit": {
-      const { planId, version, edits } = message;
-      return ctx.ask("planloom/plan/edit", { planId, version, edits });
-    }
-    case "control":
-      if (message.action === "direct" && !(await mayLeave(ctx, message.planId))) return undefined;
-      return ctx.ask(`planloom/plan/${message.action}`, { planId: message.planId });
-    case "undo":
-      return undo(ctx, message);
-    case "respond": {
-      const { approvalId, decision, reason, files, confinement } = message;
+async function decide(ctx: Ctx, { method, params }: Decided): Promise<object | undefined> {
+  switch (method) {
+    case "planloom/plan/approve":
+      return ctx.ask(method, { review: ctx.reviews.get(params.planId), ...params });
+    case "planloom/plan/direct":
+      return (await mayLeave(ctx, params.planId)) ? ctx.ask(method, params) : undefined;
+    case "planloom/plan/undo":
+      return undo(ctx, params);
+    case "planloom/approval/respond": {
+      const { approvalId, decision, files } = params;
       const edits = decision === "allow" ? ctx.proposals.edits(approvalId, files) : [];
-      return ctx.ask("planloom/approval/respond", {
-        approvalId,
-        decision,
-        reason: filled(reason),
-        files,
-        confinement,
-        edits: edits.length === 0 ? undefined : edits,
-      });
+      return ctx.ask(method, { ...params, ...(edits.length === 0 ? {} : { edits }) });
     }
-    case "answer": {
-      const { planId, stepId, answer } = message;
-      return ctx.ask("planloom/step/answer", { planId, stepId, answer });
-    }
-    case "recover": {
-      const { planId, stepId, action, args } = message;
-      return ctx.ask("planloom/step/recover", { planId, stepId, action, args });
-    }
-    case "resolve": {
-      const { planId, editId, files } = message;
-      return ctx.ask("planloom/conflict/resolve", { planId, editId, files });
-    }
+    default:
+      return ctx.ask(method, params);
   }
+}
+
+/** What a message of the panel has of images: where they are kept. The server keeps those that are no files. */
+interface Images {
+  images?: string[] | undefined;
+}
+
+/** Have the server keep an image, and tell the panel where; nothing if it was refused, which the user has been shown. */
+async function keepImage(ctx: Ctx, { requestId, data }: Of<"image">): Promise<void> {
+  const kept = await ctx.ask("planloom/attachment/keep", { data });
+  ctx.panel.post({ kind: "image", requestId, uri: kept?.uri });
 }
 
 /** Whether a plan may be left for a direct run: the user is asked about one that was worked on. */
@@ -168,11 +118,6 @@ async function mayLeave(ctx: Ctx, planId: string): Promise<boolean> {
   if (ctx.state.plans[planId]?.workedOn !== true) return true;
   const detail = t("The request is carried out without the plan's steps, and what you have changed in them is lost.");
   return confirmed(t("Leave this plan?"), detail, t("Execute directly"));
-}
-
-/** A text, or undefined if it is blank. */
-function filled(text: string | undefined): string | undefined {
-  return text?.trim() === "" ? undefined : text;
 }
 
 /** The active file and its selections, to which `@selection` and `@diagnostics` refer. */
@@ -225,7 +170,7 @@ async function attachedTo(
   if (confirmed === undefined) return undefined;
   return {
     context,
-    attachments: attachmentsOf(images),
+    attachments: images === undefined || images.length === 0 ? undefined : images.map((uri) => ({ uri })),
     confirmed: confirmed.length === 0 ? undefined : confirmed,
   };
 }
@@ -362,21 +307,17 @@ async function open(ctx: Ctx, { uri, line }: { uri: string; line?: number }): Pr
   await vscode.window.showTextDocument(target, { preview: true, selection });
 }
 
-async function show(ctx: Ctx, what: Extract<FromPanel, { kind: "show" }>["what"]): Promise<void> {
-  switch (what) {
-    case "log":
-      return ctx.log.show();
-    case "restart":
-      return ctx.start();
-    case "plans":
-      return showAllPlans(ctx);
-    case "models":
-      await chooseModel(ctx);
-      return;
-    case "settings":
-      await vscode.commands.executeCommand("workbench.action.openSettings", "planloom.approvals");
-      return;
-    case "python":
-      return choosePython(ctx);
-  }
+/** Let the user pick the Python that runs the server, and start the server in it. */
+async function choosePython(ctx: Ctx): Promise<void> {
+  const picked = await vscode.window.showOpenDialog({
+    title: t("Choose a Python, 3.11 or newer"),
+    openLabel: t("Use This Python"),
+    canSelectMany: false,
+  });
+  const [file] = picked ?? [];
+  if (file === undefined) return;
+  await vscode.workspace
+    .getConfiguration("planloom.server")
+    .update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+  await ctx.start();
 }

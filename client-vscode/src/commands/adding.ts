@@ -15,7 +15,7 @@ export function addSelection(ctx: Ctx): Promise<void> {
   const path = pathOf(editor.document.uri);
   if (path === undefined) return tell(ctx, outside());
   const references = chosen.map(({ start, end }) => referenceTo(path, linesOf(start, end)));
-  return ctx.panel.add(references.length === 0 ? [referenceTo(path)] : references);
+  return ctx.panel.compose({ references: references.length === 0 ? [referenceTo(path)] : references });
 }
 
 /** Add files and folders: those that are selected in the explorer, else the one that the menu was opened on. */
@@ -28,7 +28,7 @@ export function addFiles(ctx: Ctx, clicked: unknown, selected: unknown): Promise
 /** Add the changes since the last commit: of the chosen files, or all. */
 export function addChanges(ctx: Ctx, ...chosen: readonly unknown[]): Promise<void> {
   const uris = chosen.flatMap((each) => resourcesIn(each));
-  return uris.length === 0 ? ctx.panel.add(["@git"]) : addPaths(ctx, uris, "git");
+  return uris.length === 0 ? ctx.panel.compose({ references: ["@git"] }) : addPaths(ctx, uris, "git");
 }
 
 /**
@@ -46,7 +46,7 @@ export async function addTerminal(ctx: Ctx): Promise<void> {
   if (before !== "") await clipboard.writeText(before);
   if (text.trim() === "") return tell(ctx, t("Nothing is selected in the terminal."));
   ctx.terminalText = text;
-  return ctx.panel.add(["@terminal"]);
+  return ctx.panel.compose({ references: ["@terminal"] });
 }
 
 /** Ask whether the terminal's selection may take the place of what may be an image. */
@@ -76,7 +76,10 @@ async function addPaths(ctx: Ctx, uris: readonly vscode.Uri[], kind?: "git"): Pr
   const paths = uris.map(pathOf);
   const known = paths.filter((path) => path !== undefined);
   if (known.length < paths.length) await tell(ctx, outside());
-  if (known.length > 0) await ctx.panel.add([...new Set(known.map((path) => referenceTo(path, undefined, kind)))]);
+  if (known.length > 0) {
+    const references = [...new Set(known.map((path) => referenceTo(path, undefined, kind)))];
+    await ctx.panel.compose({ references });
+  }
 }
 
 /** The path by which requests name a file of the workspace; undefined for any other. */

@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 
 import { reviewPlan } from "../chat/register";
 import type { Ctx } from "../ctx";
-import { type PlanView, stepView } from "../plan/views";
-import type { Approval, Plan, Question } from "../protocol";
+import { displayedFirst, type PlanView, stepView } from "../plan/views";
+import type { Approval, Conflict, Plan, Question } from "../protocol";
 import { t } from "../words";
 
 interface Waiting extends vscode.QuickPickItem {
@@ -14,11 +14,7 @@ interface Waiting extends vscode.QuickPickItem {
 
 /** Answer what waits; if several things do, the user picks one. */
 export async function answerWaiting(ctx: Ctx): Promise<void> {
-  const all = Object.values(ctx.state.plans)
-    .sort(
-      (one, other) => Number(other.plan.planId === ctx.state.current) - Number(one.plan.planId === ctx.state.current),
-    )
-    .flatMap((view) => waitingOf(ctx, view));
+  const all = displayedFirst(ctx.state).flatMap((view) => waitingOf(ctx, view));
   if (all.length === 0) return ctx.notify("info", t("Nothing waits for you."));
   const [only, ...others] = all;
   const chosen =
@@ -36,35 +32,24 @@ function waitingOf(ctx: Ctx, view: PlanView): readonly Waiting[] {
     plan.steps.find((step) => step.stepId === stepId)?.description ?? plan.summary;
   const words = (stepId: string | null | undefined): string => stepView(view, stepId)?.words ?? view.waits ?? "";
   const inPanel = (): Promise<void> => reviewPlan(ctx, plan.planId);
-  return [
-    ...questions.map((question) => ({
-      label: `$(question) ${question.question}`,
-      description: words(question.stepId),
-      detail,
-      answer: () => answerQuestion(ctx, plan, question),
-    })),
-    ...approvals.map((approval) => ({
-      label: `$(checklist) ${approval.title}`,
-      description: words(approval.stepId),
-      detail,
-      answer: () => review(ctx, approval, inPanel),
-    })),
-    ...conflicts.map((conflict) => ({
-      label: `$(git-merge) ${conflict.files.map(({ uri }) => vscode.Uri.parse(uri).path.split("/").pop()).join(", ")}`,
-      description: words(conflict.stepId),
-      detail,
-      answer: inPanel,
-    })),
-    ...recoveries.map((recovery) => ({
-      label: `$(error) ${label(recovery.stepId)}`,
-      description: words(recovery.stepId),
-      detail,
-      answer: inPanel,
-    })),
-    ...(plan.status === "pending_approval"
-      ? [{ label: `$(list-ordered) ${plan.summary}`, description: view.waits ?? "", detail, answer: inPanel }]
-      : []),
+  const names = ({ files }: Conflict): string =>
+    files.map(({ uri }) => vscode.Uri.parse(uri).path.split("/").pop()).join(", ");
+  type Row = readonly [icon: string, label: string, description: string, answer: () => Promise<unknown>];
+  const rows: readonly Row[] = [
+    ...questions.map(
+      (each): Row => ["question", each.question, words(each.stepId), () => answerQuestion(ctx, plan, each)],
+    ),
+    ...approvals.map((each): Row => ["checklist", each.title, words(each.stepId), () => review(ctx, each, inPanel)]),
+    ...conflicts.map((each): Row => ["git-merge", names(each), words(each.stepId), inPanel]),
+    ...recoveries.map(({ stepId }): Row => ["error", label(stepId), words(stepId), inPanel]),
+    ...(plan.status === "pending_approval" ? [["list-ordered", plan.summary, view.waits ?? "", inPanel] as const] : []),
   ];
+  return rows.map(([icon, label, description, answer]) => ({
+    label: `$(${icon}) ${label}`,
+    description,
+    detail,
+    answer,
+  }));
 }
 
 /** A change is reviewed in the editor; a command or a fetch is judged in its card. */
@@ -85,5 +70,6 @@ async function answerQuestion(ctx: Ctx, { planId }: Plan, { stepId, question, op
     picked === own
       ? await vscode.window.showInputBox({ title: question, prompt: t("Your answer"), ignoreFocusOut: true })
       : picked;
-  if (answer !== undefined && answer.trim() !== "") ctx.perform({ kind: "answer", planId, stepId, answer });
+  if (answer !== undefined && answer.trim() !== "")
+    ctx.perform({ kind: "decide", method: "planloom/step/answer", params: { planId, stepId, answer } });
 }

@@ -4,7 +4,8 @@ import * as vscode from "vscode";
 import { reviewPlan } from "../chat/register";
 import type { Ctx } from "../ctx";
 import { chooseModel } from "../models/setUp";
-import type { Plan } from "../protocol";
+import type { DecisionMethod, FromPanel } from "../panel/messages";
+import type { Plan, Requests } from "../protocol";
 import { t } from "../words";
 import { showAllChanges } from "./actions";
 import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
@@ -22,22 +23,18 @@ const LONGEST_REQUEST = 4000;
 type Run = (ctx: Ctx, ...args: readonly unknown[]) => unknown;
 
 const COMMANDS: Readonly<Record<string, Run>> = {
-  "planloom.ui.plan": (ctx) => ctx.panel.compose(selectedText()),
+  "planloom.ui.plan": (ctx) => ctx.panel.compose({ text: selectedText() }),
   "planloom.ui.addSelection": addSelection,
   "planloom.ui.addFiles": addFiles,
   "planloom.ui.addChanges": addChanges,
   "planloom.ui.addTerminal": addTerminal,
-  "planloom.ui.approve": (ctx) =>
-    onPlan(ctx, ({ planId, version }) => ctx.perform({ kind: "approve", planId, version })),
+  "planloom.ui.approve": decision(({ planId, version }) => ["planloom/plan/approve", { planId, version }]),
   "planloom.ui.reject": (ctx) => onPlan(ctx, (plan) => reject(ctx, plan)),
-  "planloom.ui.direct": (ctx) =>
-    onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "direct", planId })),
-  "planloom.ui.pause": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "pause", planId })),
-  "planloom.ui.resume": (ctx) =>
-    onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "resume", planId })),
-  "planloom.ui.cancel": (ctx) =>
-    onPlan(ctx, ({ planId }) => ctx.perform({ kind: "control", action: "cancel", planId })),
-  "planloom.ui.undo": (ctx) => onPlan(ctx, ({ planId }) => ctx.perform({ kind: "undo", planId })),
+  "planloom.ui.direct": decision(({ planId }) => ["planloom/plan/direct", { planId }]),
+  "planloom.ui.pause": decision(({ planId }) => ["planloom/plan/pause", { planId }]),
+  "planloom.ui.resume": decision(({ planId }) => ["planloom/plan/resume", { planId }]),
+  "planloom.ui.cancel": decision(({ planId }) => ["planloom/plan/cancel", { planId }]),
+  "planloom.ui.undo": decision(({ planId }) => ["planloom/plan/undo", { planId }]),
   "planloom.ui.planTemplate": planTemplate,
   "planloom.ui.saveTemplate": saveTemplate,
   "planloom.ui.deleteTemplate": deleteTemplate,
@@ -61,6 +58,15 @@ export function registerCommands(ctx: Ctx): vscode.Disposable[] {
   );
 }
 
+/** Decide about the displayed plan by a request. */
+function decision<M extends DecisionMethod>(about: (plan: Plan) => readonly [M, Requests[M]["params"]]): Run {
+  return (ctx) =>
+    onPlan(ctx, (plan) => {
+      const [method, params] = about(plan);
+      ctx.perform({ kind: "decide", method, params } as FromPanel);
+    });
+}
+
 function onPlan(ctx: Ctx, act: (plan: Plan) => unknown): unknown {
   const view = ctx.current();
   return view === undefined ? ctx.notify("info", t("There is no plan yet. Plan a task first.")) : act(view.plan);
@@ -71,7 +77,8 @@ async function reject(ctx: Ctx, { planId }: Plan): Promise<void> {
     title: t("Reject Plan"),
     prompt: t("Why not? The reason helps the next draft (optional)."),
   });
-  if (reason !== undefined) ctx.perform({ kind: "reject", planId, reason });
+  if (reason !== undefined)
+    ctx.perform({ kind: "decide", method: "planloom/plan/reject", params: { planId, reason: reason || undefined } });
 }
 
 function selectedText(): string | undefined {

@@ -3,7 +3,8 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx";
-import type { Approval, ApprovalFile } from "../protocol";
+import { displayedFirst } from "../plan/views";
+import type { Approval, ApprovalFile, RespondParams } from "../protocol";
 import { diffKey, unseenOf } from "../webview/cards/unseen";
 import { t } from "../words";
 import { confirmed } from "./dialogs";
@@ -26,10 +27,7 @@ export const REVIEW_COMMANDS: Readonly<Record<string, (ctx: Ctx) => unknown>> = 
 
 /** The files that wait for an answer, of all plans, the displayed plan first. */
 function waiting({ state }: Ctx): readonly Waiting[] {
-  const views = Object.values(state.plans).sort(
-    (one, other) => Number(other.plan.planId === state.current) - Number(one.plan.planId === state.current),
-  );
-  return views.flatMap(({ plan }) =>
+  return displayedFirst(state).flatMap(({ plan }) =>
     plan.pending.approvals.flatMap((approval) =>
       approval.files
         .filter(({ change }) => change === "edit" || change === "create" || change === "delete")
@@ -68,7 +66,7 @@ async function apply(ctx: Ctx, approval: Approval): Promise<void> {
     const detail = t("Not seen yet: {0}", unseen);
     if (!(await confirmed(t("Apply without having seen everything?"), detail, t("Apply")))) return;
   }
-  ctx.perform({ kind: "respond", approvalId: approval.approvalId, decision: "allow" });
+  respond(ctx, { approvalId: approval.approvalId, decision: "allow" });
 }
 
 async function skip(ctx: Ctx, { approvalId }: Approval): Promise<void> {
@@ -76,5 +74,9 @@ async function skip(ctx: Ctx, { approvalId }: Approval): Promise<void> {
     title: t("Skip These Changes"),
     prompt: t("Why? The model reads it (optional)."),
   });
-  if (reason !== undefined) ctx.perform({ kind: "respond", approvalId, decision: "deny", reason });
+  if (reason !== undefined) respond(ctx, { approvalId, decision: "deny", reason: reason || undefined });
+}
+
+function respond(ctx: Ctx, params: RespondParams): void {
+  ctx.perform({ kind: "decide", method: "planloom/approval/respond", params });
 }

@@ -24,7 +24,7 @@ export async function preview(
 /** Let the user choose a template, and open its form in the composer. */
 export async function planTemplate(ctx: Ctx): Promise<void> {
   const template = await choose(ctx, t("Plan from a Template"));
-  if (template !== undefined) await ctx.panel.useTemplate(template);
+  if (template !== undefined) await ctx.panel.compose({ template });
 }
 
 /** Save the displayed plan as a template. */

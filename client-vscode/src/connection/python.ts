@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 import { promisify } from "node:util";
+import * as v from "valibot";
 import { t } from "../words";
 
 const run = promisify(execFile);
@@ -64,10 +65,8 @@ export function readBundle(extensionPath: string): Bundle | undefined {
   const folder = join(extensionPath, "bundled");
   const about = join(folder, "bundle.json");
   if (!existsSync(about)) return undefined;
-  const read: unknown = JSON.parse(readFileSync(about, "utf8"));
-  if (typeof read !== "object" || read === null || !("pythons" in read) || !Array.isArray(read.pythons))
-    return undefined;
-  return { folder, pythons: read.pythons.map(String) };
+  const read = v.safeParse(v.object({ pythons: v.array(v.string()) }), JSON.parse(readFileSync(about, "utf8")));
+  return read.success ? { folder, pythons: read.output.pythons } : undefined;
 }
 
 /**

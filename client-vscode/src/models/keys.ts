@@ -1,5 +1,6 @@
 // Keeps the keys of model servers in the editor's secret storage, and masks them in what is written to a log.
 
+import * as v from "valibot";
 import type * as vscode from "vscode";
 
 import { type KeptKey, masked, withKept, without } from "./modelChoice";
@@ -48,6 +49,9 @@ export class Keys {
   }
 }
 
+const isKey = (value: unknown): value is KeptKey =>
+  v.is(v.object({ provider: v.string(), baseUrl: v.string(), value: v.string() }), value);
+
 function keysIn(stored: string): readonly KeptKey[] {
   try {
     const found: unknown = JSON.parse(stored);
@@ -55,9 +59,4 @@ function keysIn(stored: string): readonly KeptKey[] {
   } catch {
     return [];
   }
-}
-
-function isKey(value: unknown): value is KeptKey {
-  if (typeof value !== "object" || value === null) return false;
-  return ["provider", "baseUrl", "value"].every((name) => typeof (value as Record<string, unknown>)[name] === "string");
 }

@@ -13,39 +13,23 @@ type MendMessage = Extract<FromPanel, { kind: "mend" }>;
 /** Do one of the mends. Without a plan, to try again is to test the model. */
 export async function doMend(ctx: Ctx, { mend, planId, draft = "" }: MendMessage): Promise<void> {
   if (mend === "folder") await leaveDraft(ctx.extension.globalState, draft, Date.now());
-  if (await isMended(ctx, mend)) await goOn(ctx, mend, planId);
+  if ((await MENDS[mend](ctx)) === true) await goOn(ctx, mend, planId);
 }
 
-async function isMended(ctx: Ctx, mend: Mend): Promise<boolean> {
-  switch (mend) {
-    case "key":
-      return enterKeyOfUsed(ctx);
-    case "address":
-      return setUp(ctx, "address");
-    case "models":
-      return chooseModel(ctx);
-    case "startOllama":
-    case "getOllamaModel":
-      return setUp(ctx, "ollama");
-    case "again":
-      return true;
-    case "folder":
-      await vscode.commands.executeCommand("workbench.action.files.openFolder");
-      return false;
-    case "trust":
-      await vscode.commands.executeCommand("workbench.trust.manage");
-      return false;
-    case "settings":
-      await vscode.commands.executeCommand("workbench.action.openSettings", "planloom");
-      return false;
-    case "restart":
-      await ctx.start();
-      return false;
-    case "log":
-      ctx.log.show();
-      return false;
-  }
-}
+/** What each mend does; whether the plan that had the error can go on at once. */
+const MENDS: Readonly<Record<Mend, (ctx: Ctx) => unknown>> = {
+  key: enterKeyOfUsed,
+  address: (ctx) => setUp(ctx, "address"),
+  models: chooseModel,
+  startOllama: (ctx) => setUp(ctx, "ollama"),
+  getOllamaModel: (ctx) => setUp(ctx, "ollama"),
+  again: () => true,
+  folder: () => vscode.commands.executeCommand("workbench.action.files.openFolder"),
+  trust: () => vscode.commands.executeCommand("workbench.trust.manage"),
+  settings: () => vscode.commands.executeCommand("workbench.action.openSettings", "planloom"),
+  restart: (ctx) => ctx.start(),
+  log: (ctx) => ctx.log.show(),
+};
 
 /** Resume a plan that has paused for its model, or draft anew one whose draft failed for it. */
 async function goOn(ctx: Ctx, mend: Mend, planId: string | undefined): Promise<void> {

@@ -16,28 +16,18 @@ export function explanation({ words, until }: Explained): string {
 }
 
 export function mendLabel(mend: Mend): string {
-  switch (mend) {
-    case "key":
-      return t("Enter a Key…");
-    case "address":
-      return t("Change the Address…");
-    case "models":
-      return t("Choose a Model…");
-    case "startOllama":
-      return t("Start Ollama…");
-    case "getOllamaModel":
-      return t("Get a Model…");
-    case "again":
-      return t("Try Again");
-    case "folder":
-      return t("Open Folder…");
-    case "trust":
-      return t("Manage Trust…");
-    case "settings":
-      return t("Open Settings");
-    case "restart":
-      return t("Restart the Server");
-    case "log":
-      return t("Show Log");
-  }
+  const labels: Readonly<Record<Mend, string>> = {
+    key: t("Enter a Key…"),
+    address: t("Change the Address…"),
+    models: t("Choose a Model…"),
+    startOllama: t("Start Ollama…"),
+    getOllamaModel: t("Get a Model…"),
+    again: t("Try Again"),
+    folder: t("Open Folder…"),
+    trust: t("Manage Trust…"),
+    settings: t("Open Settings"),
+    restart: t("Restart the Server"),
+    log: t("Show Log"),
+  };
+  return labels[mend];
 }

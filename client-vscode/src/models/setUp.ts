@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 
 import { modelName } from "../connection/client";
 import type { Ctx } from "../ctx";
+import type { Way } from "../panel/messages";
 import type { ModelEntry } from "../protocol";
 import { number, plural, t } from "../words";
 import {
@@ -20,7 +21,6 @@ import {
   withKey,
 } from "./modelChoice";
 import { ollamaIsInstalled, ollamaState } from "./ollama";
-import type { Way } from "./ways";
 
 /** The model that Ollama is proposed to get: it calls tools and runs on a laptop. */
 const LOCAL_MODEL = "qwen3:8b";
@@ -88,19 +88,16 @@ export async function chooseModel(ctx: Ctx): Promise<boolean> {
 
 /** Set a model up in one of the ways that the panel offers; whether a model can be used then, or none is wanted. */
 export function setUp(ctx: Ctx, way: Way): Promise<boolean> {
-  switch (way) {
-    case "ollama":
-      return ollama(ctx);
-    case "key":
-      return enterKey(ctx);
-    case "address":
-      return enterAddress(ctx);
-    case "editor":
-      return use(ctx, EDITOR);
-    case "without":
-      return use(ctx, WITHOUT);
-  }
+  return WAYS[way](ctx);
 }
+
+const WAYS: Readonly<Record<Way, (ctx: Ctx) => Promise<boolean>>> = {
+  ollama,
+  key: (ctx) => enterKey(ctx),
+  address: enterAddress,
+  editor: (ctx) => use(ctx, EDITOR),
+  without: (ctx) => use(ctx, WITHOUT),
+};
 
 function tokens({ contextTokens }: ModelEntry): string {
   return contextTokens == null ? "" : plural(contextTokens, "1 token", "{0} tokens");
@@ -241,4 +238,17 @@ async function removeKey(ctx: Ctx): Promise<void> {
   const items = (await ctx.keys.all()).map((key) => ({ label: key.provider, description: key.baseUrl, key }));
   const choice = await vscode.window.showQuickPick(items, { title: t("Remove Key") });
   if (choice !== undefined) await ctx.forgetKey(choice.key);
+}
+
+/**
+ * Look for a model if none is set up. Where none is found the request is held: its text stays in the composer, and the
+ * panel shows the ways to a model. A person has asked for it, so the servers of this machine may be asked.
+ */
+export async function modelAtHand(ctx: Ctx): Promise<boolean> {
+  if (ctx.server.kind !== "running" || ctx.server.needsModel === undefined) return true;
+  const found = await ctx.ask("planloom/model/list", { select: true });
+  if (found?.active == null) return false;
+  const isFound = found.active.provider !== "embedded";
+  await ctx.hold(!isFound);
+  return isFound;
 }

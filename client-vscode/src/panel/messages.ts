@@ -2,24 +2,17 @@
 
 import * as v from "valibot";
 
-import { WAYS } from "../models/ways";
 import type { PanelState } from "../plan/views";
 import {
-  AGENTS,
   type CommandOutput,
   type DetectResult,
   type Event,
-  type Json,
   MENDS,
   type PlanSummary,
-  PRIORITIES,
-  RECOVERY_ACTIONS,
   REVIEWS,
   type ReferenceItem,
+  type Requests,
   type ReviewChoice,
-  STEP_KINDS,
-  type StepEdit,
-  type StepFields,
   type StreamParams,
   type Template,
   type TemplatePreviewResult,
@@ -33,64 +26,49 @@ const text = v.pipe(v.string(), v.maxLength(1_000_000));
 const fileText = v.pipe(v.string(), v.maxLength(20_000_000));
 const version = v.pipe(v.number(), v.integer());
 const offset = v.pipe(v.number(), v.integer(), v.minValue(0));
-const json: v.GenericSchema<Json> = v.lazy(() =>
-  v.union([v.null(), v.boolean(), v.number(), text, v.array(json), v.record(v.string(), json)]),
+const json: v.GenericSchema<unknown> = v.lazy((value) =>
+  Array.isArray(value)
+    ? v.array(json)
+    : typeof value === "object" && value !== null
+      ? v.record(v.string(), json)
+      : v.union([v.undefined(), v.null(), v.boolean(), v.number(), fileText]),
 );
-const NETWORKS = ["none", "loopback", "all"] as const;
-const args = v.record(v.string(), json);
 const review = v.picklist(REVIEWS);
 const mode = v.picklist(["auto", "plan", "direct", "perspectives"]);
 export type Mode = v.InferOutput<typeof mode>;
 /** Set if the panel waits for the outcome, which the extension sends as `settled` with the same number. */
 const numbered = { requestId: v.optional(v.number()) };
 
-/** The kinds of checks, in the order in which a form offers them. */
-export const CHECK_KINDS = ["command", "condition", "file_exists", "file_contains", "no_new_errors"] as const;
-const check = v.strictObject({
-  kind: v.picklist(CHECK_KINDS),
-  path: v.optional(text),
-  text: v.optional(text),
-  command: v.optional(text),
-});
-const stepFields = {
-  description: v.optional(text),
-  instruction: v.optional(text),
-  activeForm: v.optional(text),
-  tool: v.optional(v.nullable(text)),
-  args: v.optional(v.nullable(args)),
-  dependsOn: v.optional(v.array(id)),
-  agent: v.optional(v.picklist(AGENTS)),
-  priority: v.optional(v.picklist(PRIORITIES)),
-  critical: v.optional(v.boolean()),
-  kind: v.optional(v.picklist(STEP_KINDS)),
-  question: v.optional(v.nullable(text)),
-  checks: v.optional(v.array(check)),
-  expectedFiles: v.optional(v.array(text)),
-  toolsToExecute: v.optional(v.array(v.strictObject({ tool: text, args: v.optional(args) }))),
-  attachments: v.optional(v.array(id)),
-  when: v.optional(v.nullable(text)),
-  forEach: v.optional(v.nullable(text)),
-  repeatUntil: v.optional(v.nullable(text)),
-  repeatMost: v.optional(v.nullable(v.pipe(v.number(), v.integer()))),
-  templateId: v.optional(v.nullable(text)),
-  // A field of the protocol that is missing here would make the extension refuse the form.
-} satisfies Record<keyof StepFields, v.GenericSchema>;
-const stepEdit: v.GenericSchema<StepEdit> = v.variant("op", [
-  v.strictObject({ op: v.literal("update"), stepId: id, set: v.strictObject(stepFields) }),
-  v.strictObject({
-    op: v.literal("add"),
-    after: v.optional(v.nullable(id)),
-    step: v.strictObject({ ...stepFields, description: text, stepId: v.optional(id) }),
-  }),
-  v.strictObject({ op: v.literal("remove"), stepId: id }),
-  v.strictObject({ op: v.literal("move"), stepId: id, after: v.nullable(id) }),
-  v.strictObject({ op: v.literal("skip"), stepId: id }),
-  v.strictObject({ op: v.literal("unskip"), stepId: id }),
-]);
+/** The ways to a model that the panel offers. */
+const WAYS = ["ollama", "key", "address", "editor", "without"] as const;
+export type Way = (typeof WAYS)[number];
+
+/** The requests of the server by which a person decides about a plan. The panel sends their params, and the server checks them. */
+const DECISIONS = [
+  "planloom/plan/approve",
+  "planloom/plan/reject",
+  "planloom/plan/regenerate",
+  "planloom/plan/edit",
+  "planloom/plan/direct",
+  "planloom/plan/pause",
+  "planloom/plan/resume",
+  "planloom/plan/review",
+  "planloom/plan/cancel",
+  "planloom/plan/undo",
+  "planloom/approval/respond",
+  "planloom/step/answer",
+  "planloom/step/recover",
+  "planloom/conflict/resolve",
+] as const satisfies readonly (keyof Requests)[];
+export type DecisionMethod = (typeof DECISIONS)[number];
+/** A decision with the params of its method. */
+export type Decided<M extends DecisionMethod = DecisionMethod> = M extends DecisionMethod
+  ? { kind: "decide"; requestId?: number | undefined; method: M; params: Requests[M]["params"] }
+  : never;
 
 const kind = <K extends string>(name: K): { kind: v.LiteralSchema<K, undefined> } => ({ kind: v.literal(name) });
 
-/** Messages of the panel. An approval, edit or regeneration names the version of the plan that was displayed. */
+/** Messages of the panel. A decision that depends on what was displayed names that version of the plan. */
 const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("ready") }),
   v.strictObject({
@@ -116,59 +94,9 @@ const fromPanel = v.variant("kind", [
     parameters: v.record(id, text),
   }),
   v.strictObject({ ...kind("mode"), mode }),
-  v.strictObject({ ...kind("approve"), ...numbered, planId: id, version, review: v.optional(review) }),
-  v.strictObject({ ...kind("reject"), ...numbered, planId: id, reason: text }),
-  v.strictObject({ ...kind("regenerate"), ...numbered, planId: id, version, feedback: text }),
-  v.strictObject({ ...kind("edit"), ...numbered, planId: id, version, edits: v.array(stepEdit) }),
-  v.strictObject({
-    ...kind("control"),
-    ...numbered,
-    action: v.picklist(["direct", "pause", "resume", "review", "cancel"]),
-    planId: id,
-  }),
-  v.strictObject({ ...kind("undo"), ...numbered, planId: id, stepId: v.optional(id), redo: v.optional(v.boolean()) }),
-  v.strictObject({
-    ...kind("respond"),
-    ...numbered,
-    approvalId: id,
-    decision: v.picklist(["allow", "allowForPlan", "allowInFolder", "deny", "cancel"]),
-    reason: v.optional(text),
-    files: v.optional(v.array(text)),
-    confinement: v.optional(
-      v.strictObject({
-        confined: v.boolean(),
-        network: v.optional(v.picklist(NETWORKS)),
-        git: v.optional(text),
-        writes: v.optional(v.array(text)),
-        reads: v.optional(v.array(text)),
-      }),
-    ),
-  }),
+  v.strictObject({ ...kind("decide"), ...numbered, method: v.picklist(DECISIONS), params: v.record(v.string(), json) }),
   v.strictObject({ ...kind("diff"), approvalId: id, uri: v.optional(text) }),
   v.strictObject({ ...kind("changes"), planId: id, uri: v.optional(text) }),
-  v.strictObject({ ...kind("answer"), ...numbered, planId: id, stepId: id, answer: text }),
-  v.strictObject({
-    ...kind("recover"),
-    ...numbered,
-    planId: id,
-    stepId: id,
-    action: v.picklist(RECOVERY_ACTIONS),
-    args: v.optional(args),
-  }),
-  v.strictObject({
-    ...kind("resolve"),
-    ...numbered,
-    planId: id,
-    editId: id,
-    files: v.array(
-      v.strictObject({
-        uri: text,
-        choice: v.picklist(["mine", "theirs", "both", "text"]),
-        text: v.optional(fileText),
-        sha256: v.optional(text),
-      }),
-    ),
-  }),
   v.strictObject({ ...kind("preview"), approvalId: id, uri: text }),
   v.strictObject({ ...kind("leaveOut"), approvalId: id, uri: text, hunks: v.array(offset) }),
   v.strictObject({ ...kind("merge"), planId: id, editId: id, uri: text }),
@@ -283,13 +211,13 @@ const toPanel = v.variant("kind", [
   v.strictObject({ ...kind("settled"), requestId: v.number(), ok: v.boolean() }),
 ]);
 
-export type FromPanel = v.InferOutput<typeof fromPanel>;
+export type FromPanel = Exclude<v.InferOutput<typeof fromPanel>, { kind: "decide" }> | Decided;
 export type ToPanel = v.InferOutput<typeof toPanel>;
 
 /** The message, or undefined if the value is none. */
 export function readFromPanel(value: unknown): FromPanel | undefined {
   const read = v.safeParse(fromPanel, value);
-  return read.success ? read.output : undefined;
+  return read.success ? (read.output as FromPanel) : undefined;
 }
 
 /** Why the extension would refuse a message of the panel; undefined if it would accept it. */

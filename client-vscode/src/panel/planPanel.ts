@@ -21,9 +21,9 @@ interface Source {
 
 /** What goes into the composer. */
 interface Composing {
-  text?: string;
+  text?: string | undefined;
   references?: string[];
-  template?: Template;
+  template?: Template | undefined;
 }
 
 export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable {
@@ -120,23 +120,14 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.postWhenReady({ kind: "graph" });
   }
 
-  /** Reveal the panel with the caret in its composer; `text` is added to what is written there. */
-  async compose(text: string | undefined): Promise<void> {
-    await this.openComposer(text === undefined ? {} : { text });
-  }
-
-  /** Reveal the panel with references after what is written in its composer. */
-  async add(references: readonly string[]): Promise<void> {
-    await this.openComposer({ references: [...(this.composing?.references ?? []), ...references] });
-  }
-
-  /** Reveal the panel with the form of a template in its composer. */
-  async useTemplate(template: Template): Promise<void> {
-    await this.openComposer({ template });
-  }
-
-  private async openComposer(composing: Composing): Promise<void> {
-    this.composing = { ...this.composing, ...composing };
+  /** Reveal the panel with the caret in its composer. A text is added to what is written there, references come after it. */
+  async compose({ text, template, references = [] }: Composing): Promise<void> {
+    const before = this.composing;
+    this.composing = {
+      text: text ?? before?.text,
+      template: template ?? before?.template,
+      references: [...(before?.references ?? []), ...references],
+    };
     await this.reveal();
     if (this.ready) this.sendComposing();
   }

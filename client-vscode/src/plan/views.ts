@@ -30,6 +30,12 @@ export function currentView(state: PanelState): PlanView | undefined {
   return state.current === undefined ? undefined : state.plans[state.current];
 }
 
+/** The views of all plans, that of the displayed one first. */
+export function displayedFirst({ plans, current }: PanelState): readonly PlanView[] {
+  const isDisplayed = ({ plan }: PlanView): number => Number(plan.planId === current);
+  return Object.values(plans).sort((one, other) => isDisplayed(other) - isDisplayed(one));
+}
+
 /** The plans that are not displayed and have not ended, newest first. */
 export function others(state: PanelState): readonly PlanView[] {
   const views = Object.values(state.plans).filter((view) => view.plan.planId !== state.current && view.live);
@@ -49,11 +55,6 @@ export function stepView(view: PlanView, stepId: string | null | undefined): Ste
 /** Whether the server offers a command for the plan as it stands. */
 export function offers({ actions }: Pick<PlanView, "actions">, command: string): boolean {
   return actions.some((each) => each.command === command);
-}
-
-/** The words on the button of a command that the server offers for the plan; undefined if it does not. */
-export function titleOf({ actions }: Pick<PlanView, "actions">, command: string): string | undefined {
-  return actions.find((each) => each.command === command)?.title;
 }
 
 /** A part of the view of a plan, or text that streams in. */

@@ -10,6 +10,7 @@ import "@vscode-elements/elements/dist/vscode-textarea/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 import { html, nothing, render } from "lit";
 import { keyed } from "lit/directives/keyed.js";
+import { when } from "lit/directives/when.js";
 
 import { type FromPanel, readToPanel, type ToPanel } from "../panel/messages";
 import { currentView, EMPTY, type PanelState, type PlanView, withUpdate } from "../plan/views";
@@ -19,12 +20,11 @@ import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { filledValues, templateSearch } from "./composer/templates";
 import { focusedCard, keepFocus } from "./focus";
 import { mendButtons } from "./mends";
-import { isHeld, modelSetUp } from "./modelSetUp";
-import { otherPlans } from "./plan/otherPlans";
+import { choiceOf } from "./plan/actions";
+import { otherPlans, resourceWaits } from "./plan/otherPlans";
 import { follower, planBar } from "./plan/planBar";
-import { choiceOf, planHeader } from "./plan/planHeader";
+import { planHeader } from "./plan/planHeader";
 import { plansPage } from "./plan/plansPage";
-import { resourceWaits } from "./plan/resourceWaits";
 import { outcome } from "./plan/summary";
 import { placeOf, scrollKeeper } from "./scrolling";
 import { steps } from "./steps/steps";
@@ -36,12 +36,13 @@ import {
   type Notice,
   taken,
   type Ui,
+  withArmed,
   withAway,
   withOtherPlan,
   withSeen,
   written,
 } from "./uiState";
-import { welcome, windowState } from "./welcome";
+import { isHeld, modelSetUp, welcome, windowState } from "./welcome";
 
 interface Host {
   postMessage(message: FromPanel): void;
@@ -52,6 +53,8 @@ declare function acquireVsCodeApi(): Host;
 
 /** How long a card must be in view before its Apply works: a card may slide under a click. */
 const ARM_MS = 250;
+/** How much of it must be in view. */
+const ARM_RATIO = 0.9;
 const DETECT_MS = 120;
 
 speak(document.documentElement.lang, JSON.parse(document.querySelector("#words")?.textContent ?? "{}") as Bundle);
@@ -59,8 +62,6 @@ const host = acquireVsCodeApi();
 const root = document.querySelector<HTMLElement>("#root") ?? document.body;
 const follow = follower(root);
 let state: PanelState = EMPTY;
-/** The keys of output that was asked for, and whether the templates were; a page that comes back asks anew. */
-const asked = new Set<string>();
 let drawing = false;
 /** Which entry of the list behind the caret was active when the page was last drawn. */
 let suggested = 0;
@@ -93,10 +94,7 @@ function receive(message: ToPanel): void {
   const { current } = state;
   if (message.kind === "state") state = message.state;
   if (message.kind === "updates") for (const each of message.updates) state = withUpdate(state, each).state;
-  if (state.current !== current) {
-    panel.update(withOtherPlan);
-    asked.clear();
-  }
+  if (state.current !== current) panel.update(withOtherPlan);
   panel.update((ui) => taken(ui, message, state));
   sendWhatWaited(panel);
   drawSoon();
@@ -158,9 +156,8 @@ function draw(): void {
   const waiting = view !== undefined && panel.ui.toCards && panel.ui.list === undefined && view.decisions > 0;
   scroll.show(placeOf(panel.ui, view?.plan.planId), waiting ? root.querySelector(".cards") : null);
   if (panel.ui.toCards && view !== undefined) panel.update((ui) => ({ ...ui, toCards: false }));
-  observeCards();
-  askForOutput();
-  askForTemplates();
+  watch();
+  ask();
 }
 
 /** The page of all plans, or the composer with the displayed plan. */
@@ -183,25 +180,6 @@ function page(view: PlanView | undefined): View {
           )
     }
   `;
-}
-
-/** Ask for what the drawn steps' commands have printed. */
-function askForOutput(): void {
-  for (const { dataset } of root.querySelectorAll<HTMLElement>("[data-wants]")) {
-    const { wants: key = "", plan: planId = "", step: stepId = "" } = dataset;
-    if (asked.has(key)) continue;
-    asked.add(key);
-    host.postMessage({ kind: "output", planId, stepId, key });
-  }
-}
-
-/** Ask for the templates once for each form that chooses one of them. */
-function askForTemplates(): void {
-  if (root.querySelector("#step-template") === null) asked.delete("templates");
-  else if (!asked.has("templates")) {
-    asked.add("templates");
-    host.postMessage({ kind: "templates" });
-  }
 }
 
 function placeCaret(caret: number): void {
@@ -261,87 +239,54 @@ function footer(): View {
   return html`<footer>
     ${linkButton(shown(model), open("models"), { icon: "hubot", title: t("Choose another model") })}
     <span class="grow"></span>
-    ${
-      trusted
-        ? nothing
-        : html`<span
-          class="warn"
-          title=${t("Trust this folder to let plans write")}
-        >${icon("lock")} ${t("Restricted Mode: read only")}</span>`
-    }
-    ${
-      unasked === ""
-        ? nothing
-        : linkButton(t("Allowed without asking: {0}", unasked), open("settings"), {
-            icon: "warning",
-            classes: "warn",
-            title: t("Open the settings"),
-          })
-    }
+    ${when(
+      !trusted,
+      () => html`<span
+        class="warn"
+        title=${t("Trust this folder to let plans write")}
+      >${icon("lock")} ${t("Restricted Mode: read only")}</span>`,
+    )}
+    ${when(unasked !== "", () =>
+      linkButton(t("Allowed without asking: {0}", unasked), open("settings"), {
+        icon: "warning",
+        classes: "warn",
+        title: t("Open the settings"),
+      }),
+    )}
   </footer>`;
 }
 
-const arming = new IntersectionObserver(
+/** Notes what comes into view and leaves it: an observer knows what the boxes around an element clip. */
+const observer = new IntersectionObserver(
   (entries) => {
-    for (const entry of entries) {
-      const id = entry.target instanceof HTMLElement ? entry.target.dataset.arm : undefined;
-      if (id !== undefined && entry.isIntersecting)
-        setTimeout(
-          () => panel.update((ui) => ({ ...ui, armed: [...ui.armed.filter((each) => each !== id), id] })),
-          ARM_MS,
-        );
+    for (const { target, isIntersecting, intersectionRatio } of entries) {
+      const { arm, end, away } = target instanceof HTMLElement ? target.dataset : {};
+      if (arm !== undefined && intersectionRatio >= ARM_RATIO)
+        setTimeout(() => panel.update((ui) => withArmed(ui, arm)), ARM_MS);
+      if (end !== undefined && isIntersecting) panel.update((ui) => withSeen(ui, end));
+      if (away !== undefined) panel.update((ui) => withAway(ui, away, !isIntersecting));
     }
   },
-  { threshold: 0.9 },
+  { threshold: [0, ARM_RATIO] },
 );
-/** Notes what was seen to its end: an observer knows what the boxes around an element clip. */
-const ending = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    const key = entry.target instanceof HTMLElement ? entry.target.dataset.end : undefined;
-    if (key !== undefined && entry.isIntersecting) panel.update((ui) => withSeen(ui, key));
-  }
-});
-/** Notes whether the head of the plan, its running step and its summary are in view. */
-const watching = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    const key = target instanceof HTMLElement ? target.dataset.away : undefined;
-    if (key !== undefined) panel.update((ui) => withAway(ui, key, !isIntersecting));
-  }
-});
-/** The files whose proposals were asked for. */
-const previewed = new Set<string>();
-const watched = new Map<Element, string>();
-const observed = new WeakSet<Element>();
+let watched = new Map<Element, string>();
 
-function observeCards(): void {
-  for (const element of root.querySelectorAll<HTMLElement>("[data-away]")) {
-    const key = element.dataset.away ?? "";
-    if (watched.get(element) === key) continue;
-    watched.set(element, key);
-    watching.unobserve(element);
-    watching.observe(element);
-  }
-  for (const element of watched.keys()) {
-    if (element.isConnected && element.matches("[data-away]")) continue;
-    watching.unobserve(element);
-    watched.delete(element);
-  }
-  for (const { dataset } of root.querySelectorAll<HTMLElement>("[data-preview]")) {
-    const { preview = "", approvalId = "", uri = "" } = dataset;
-    if (previewed.has(preview)) continue;
-    previewed.add(preview);
-    host.postMessage({ kind: "preview", approvalId, uri });
-  }
-  for (const element of root.querySelectorAll("[data-end]")) {
-    if (observed.has(element)) continue;
-    observed.add(element);
-    ending.observe(element);
-  }
-  for (const element of root.querySelectorAll("[data-arm]")) {
-    if (observed.has(element)) continue;
-    observed.add(element);
-    arming.observe(element);
-  }
+/** Observe the elements that were drawn; one that stands for something else now is observed anew. */
+function watch(): void {
+  const drawn = [...root.querySelectorAll<HTMLElement>("[data-arm], [data-end], [data-away]")];
+  const now = new Map(drawn.map((each) => [each, JSON.stringify(each.dataset)]));
+  for (const [element, key] of watched) if (now.get(element as HTMLElement) !== key) observer.unobserve(element);
+  for (const [element, key] of now) if (watched.get(element) !== key) observer.observe(element);
+  watched = now;
+}
+
+let asked: ReadonlySet<string> = new Set();
+
+/** Send what drawn elements ask for: each once, for as long as one with it is drawn. */
+function ask(): void {
+  const now = new Set([...root.querySelectorAll<HTMLElement>("[data-asks]")].map(({ dataset }) => dataset.asks ?? ""));
+  for (const each of now) if (!asked.has(each)) host.postMessage(JSON.parse(each) as FromPanel);
+  asked = now;
 }
 
 // The graph of the steps is laid out for the width of the page.

@@ -15,13 +15,7 @@ export function mendButtons(panel: Panel, mends: readonly Mend[], planId?: strin
       (mend, index) => html`<vscode-button
         data-mend=${mend}
         ?secondary=${index > 0}
-        @click=${() =>
-          panel.post({
-            kind: "mend",
-            mend,
-            ...(planId === undefined ? {} : { planId }),
-            ...(mend === "folder" ? { draft: panel.ui.draft } : {}),
-          })}
+        @click=${() => panel.post({ kind: "mend", mend, planId, draft: mend === "folder" ? panel.ui.draft : undefined })}
       >${mendLabel(mend)}</vscode-button>`,
     )}
   </div>`;

@@ -2,47 +2,23 @@
 
 import * as v from "valibot";
 
-import { CHECK_KINDS } from "../panel/messages";
-import { type FileChoice, REVIEWS, type Review } from "../protocol";
+import { type FileChoice, REVIEWS } from "../protocol";
 
 /** The kinds of steps that the form knows; a task calls a tool or is work for an agent. */
 export const FORM_KINDS = ["task", "check", "approval", "clarification", "sub_plan"] as const;
 export type FormKind = (typeof FORM_KINDS)[number];
 
+/** The kinds of checks, in the order in which a form offers them. */
+export const CHECK_KINDS = ["command", "condition", "file_exists", "file_contains", "no_new_errors"] as const;
+
 /** The content of the form for an existing step, or for a new step after another. */
 export type StepDraft = v.InferOutput<typeof stepDraft>;
 
 /** What belongs to one plan. It is plain JSON, so that the editor can keep it while the page is closed. */
-export interface PlanForms {
-  open: string[];
-  /** The step whose row had the focus last: the rows are one tab stop. */
-  row?: string | undefined;
-  /** Whether the steps are drawn as a graph, and the size of it, from 0. */
-  drawn?: boolean | undefined;
-  zoom?: number | undefined;
-  wholeRequest: boolean;
-  step?: StepDraft | undefined;
-  prompt?: { kind: "reject" | "regenerate"; text: string } | undefined;
-  /** When changes are reviewed, if the user chose it for this plan. */
-  review?: Review | undefined;
-  /** Reasons for skipping, and files left out, by approval. */
-  skips: Record<string, string>;
-  leftOut: Record<string, string[]>;
-  /** Whether the user has shown or hidden the changed lines of a file of an approval, by the names of unseen.ts. */
-  diffs: Record<string, boolean>;
-  /** Which offer of a command's approval is chosen, by approval. */
-  confinements: Record<string, number>;
-  /** Answers and the arguments of retries, by step. */
-  answers: Record<string, string>;
-  retryArgs: Record<string, string>;
-  /** Which text of a conflict stays, by edit and file. */
-  choices: Record<string, FileChoice["choice"]>;
-  /** What was merged in the editor, beside the user's own text, by edit and file. */
-  merged: Record<string, { mine: string; text: string }>;
-}
+export type PlanForms = v.InferOutput<typeof savedForms>;
 
-/** One form of a plan, which closes once its request was accepted. */
-export type Form = { form: "step" | "prompt" } | { form: "skip" | "answer" | "retry" | "conflict"; id: string };
+/** One form of a plan, by its name, which closes once its request was accepted: its texts and choices begin with it. */
+export type Form = "step" | "reject" | "regenerate" | `${"skip" | "answer" | "retry" | "conflict"} ${string}`;
 
 /** A state that holds the forms of plans, by their ids. */
 interface WithForms {
@@ -85,41 +61,45 @@ const stepDraft = v.object({
   repeatUntil: v.optional(text),
   problem: v.optional(text),
 });
-/** The forms of a plan as a page has saved them. */
+/** The forms of a plan, also as a page before has saved them. */
 export const savedForms = v.object({
   open: v.array(text),
+  /** The step whose row had the focus last: the rows are one tab stop. */
   row: v.optional(text),
+  /** Whether the steps are drawn as a graph, and the size of it, from 0. */
   drawn: v.optional(v.boolean()),
   zoom: v.optional(v.number()),
   wholeRequest: v.boolean(),
   step: v.optional(stepDraft),
-  prompt: v.optional(v.object({ kind: v.picklist(["reject", "regenerate"]), text })),
+  /** When changes are reviewed, if the user chose it for this plan. */
   review: v.optional(v.picklist(REVIEWS)),
-  skips: texts,
+  /** What is written in a form of one text, by the form. */
+  texts,
+  /** Files left out, by approval. */
   leftOut: v.record(text, v.array(text)),
+  /** Whether the user has shown or hidden the changed lines of a file of an approval, by the names of unseen.ts. */
   diffs: v.fallback(v.record(text, v.boolean()), {}),
+  /** Which offer of a command's approval is chosen, by approval. */
   confinements: v.fallback(v.record(text, v.number()), {}),
-  answers: texts,
-  retryArgs: texts,
-  choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"])),
+  /** Which text of a conflict stays, by edit and file. */
+  choices: v.record(text, v.picklist(["mine", "theirs", "both", "text"] satisfies FileChoice["choice"][])),
+  /** What was merged in the editor, beside the user's own text, by edit and file. */
   merged: v.fallback(v.record(text, v.object({ mine: text, text })), {}),
 });
 const NO_FORMS: PlanForms = {
   open: [],
   wholeRequest: false,
-  skips: {},
+  texts: {},
   leftOut: {},
   diffs: {},
   confinements: {},
-  answers: {},
-  retryArgs: {},
   choices: {},
   merged: {},
 };
 
 /** The name under which a choice, or a merged text, is kept for a file of a conflict. */
 export function conflictKey(editId: string, uri: string): string {
-  return `${editId} ${uri}`;
+  return `conflict ${editId} ${uri}`;
 }
 
 export function formsOf(ui: WithForms, planId: string): PlanForms {
@@ -136,28 +116,8 @@ export function withForms<U extends WithForms>(ui: U, planId: string, change: (f
 
 /** Close a form whose request was accepted. */
 export function close(forms: PlanForms, form: Form): void {
-  switch (form.form) {
-    case "step":
-    case "prompt":
-      delete forms[form.form];
-      return;
-    case "skip":
-      delete forms.skips[form.id];
-      return;
-    case "answer":
-      delete forms.answers[form.id];
-      return;
-    case "retry":
-      delete forms.retryArgs[form.id];
-      return;
-    case "conflict":
-      for (const kept of [forms.choices, forms.merged])
-        for (const key of Object.keys(kept)) if (key.startsWith(`${form.id} `)) delete kept[key];
-      return;
-  }
-}
-
-/** Whether two are the same form of a plan. */
-export function sameForm(one: Form | undefined, other: Form): boolean {
-  return one?.form === other.form && ("id" in one ? one.id : "") === ("id" in other ? other.id : "");
+  if (form === "step") delete forms.step;
+  delete forms.texts[form];
+  for (const kept of [forms.choices, forms.merged])
+    for (const key of Object.keys(kept)) if (key.startsWith(`${form} `)) delete kept[key];
 }

@@ -2,7 +2,8 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 
-import type { FromPanel } from "../panel/messages";
+import type { DecisionMethod, FromPanel } from "../panel/messages";
+import type { Requests } from "../protocol";
 import { parts, t } from "../words";
 import { type Form, formsOf, type PlanForms, withForms } from "./planForms";
 import { pieces, plain } from "./text/hiddenCharacters";
@@ -16,7 +17,7 @@ export interface Panel {
   /** Send a message that has no outcome. */
   post(message: FromPanel): void;
   /** Send a decision about a plan; `form` closes once the server has accepted it. */
-  decide(planId: string, message: Decision, form?: Form): void;
+  decide<M extends DecisionMethod>(planId: string, method: M, params: Requests[M]["params"], form?: Form): void;
   /** Send a request for a plan. */
   create(message: Create): void;
   update(change: (ui: Ui) => Ui): void;
@@ -44,12 +45,18 @@ export function createPanel(
       return ui;
     },
     post: (message) => host.post(message),
-    decide: (planId, message, form) => send(decided(ui, planId, message, form)),
+    decide: (planId, method, params, form) =>
+      send(decided(ui, planId, { kind: "decide", method, params } as Decision, form)),
     create: (message) => send(created(ui, message)),
     update: (change) => become(change(ui)),
     forms: (planId) => formsOf(ui, planId),
     change: (planId, change) => become(withForms(ui, planId, change)),
   };
+}
+
+/** The attribute `data-asks` of an element for which something must be asked while it is drawn. */
+export function asking(message: FromPanel): string {
+  return JSON.stringify(message);
 }
 
 /** Text as text nodes, with visible marks for its hidden characters. */
@@ -102,17 +109,19 @@ export function iconButton(name: string, label: string, click: () => void, disab
   >${icon(name)}</button>`;
 }
 
-interface LinkOptions {
+export interface ButtonOptions {
   icon?: string;
   classes?: string;
   id?: string;
   title?: string;
   ariaLabel?: string;
   disabled?: boolean;
+  /** Whether a button stands beside the main one of its place. */
+  secondary?: boolean;
 }
 
 /** A button that looks like a link. */
-export function linkButton(label: View | string, click: () => void, options: LinkOptions = {}): View {
+export function linkButton(label: View | string, click: () => void, options: ButtonOptions = {}): View {
   return html`<button
     class="link ${options.classes ?? ""}"
     id=${options.id ?? nothing}
@@ -122,6 +131,19 @@ export function linkButton(label: View | string, click: () => void, options: Lin
     ?disabled=${options.disabled ?? false}
     @click=${click}
   >${options.icon === undefined ? nothing : html`${icon(options.icon)} `}${label}</button>`;
+}
+
+/** A button of the editor's look. */
+export function button(label: View | string, click: () => void, options: ButtonOptions = {}): View {
+  return html`<vscode-button
+    class=${options.classes ?? nothing}
+    id=${options.id ?? nothing}
+    title=${options.title ?? nothing}
+    ?secondary=${options.secondary ?? false}
+    ?disabled=${options.disabled ?? false}
+    aria-disabled=${options.disabled ?? nothing}
+    @click=${click}
+  >${options.icon === undefined ? nothing : html`${icon(options.icon)} `}${label}</vscode-button>`;
 }
 
 /** Focus an element that the next frame draws. */

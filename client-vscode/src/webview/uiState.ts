@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 import {
+  type Decided,
   type FromPanel,
   type Mode,
   refusal,
@@ -19,7 +20,7 @@ import { type AttachedImage, addresses, withKept } from "./composer/attached";
 import { type History, recalled, remembered } from "./composer/history";
 import type { Verdict } from "./composer/mode";
 import { type Suggestion, type TemplateForm, templateSearch, templatesFor } from "./composer/templates";
-import { close, conflictKey, type Form, formsOf, type PlanForms, sameForm, savedForms, withForms } from "./planForms";
+import { close, conflictKey, type Form, formsOf, type PlanForms, savedForms, withForms } from "./planForms";
 
 export interface Notice {
   level: "info" | "warning" | "error";
@@ -105,11 +106,7 @@ const keptUi = v.object({
   plans: v.fallback(v.record(text, savedForms), {}),
   scrolls: v.fallback(v.record(text, v.number()), {}),
 });
-export type Kept = Pick<Ui, "draft" | "draftAt" | "lastImage" | "plans" | "scrolls"> & {
-  sent: readonly string[];
-  images: readonly AttachedImage[];
-  form?: Pick<TemplateForm, "template" | "values"> | undefined;
-};
+export type Kept = v.InferOutput<typeof keptUi>;
 
 /** The state of a new page; `kept` is what the page before it saved, which is checked. */
 export function freshUi(kept: unknown = undefined): Ui {
@@ -153,10 +150,10 @@ export function kept({ draft, draftAt, history, images, lastImage, form, plans, 
   return {
     draft,
     draftAt,
-    sent: history.sent,
-    images: images.filter(({ uri }) => uri !== undefined),
+    sent: [...history.sent],
+    images: images.flatMap(({ id, name, uri }) => (uri === undefined ? [] : [{ id, name, uri }])),
     lastImage,
-    ...(form === undefined ? {} : { form: { template: form.template, values: form.values } }),
+    form: form && { template: form.template, values: form.values },
     plans: last(plans),
     scrolls: last(scrolls),
   };
@@ -248,7 +245,7 @@ export function canSend(ui: Ui): boolean {
 /** Whether the request of this form has no outcome yet. */
 export function isBusy(ui: Ui, planId: string, form: Form): boolean {
   return Object.values(ui.requests).some(
-    (sent) => sent.kind === "decision" && sent.planId === planId && sameForm(sent.form, form),
+    (sent) => sent.kind === "decision" && sent.planId === planId && sent.form === form,
   );
 }
 
@@ -256,12 +253,7 @@ export function isBusy(ui: Ui, planId: string, form: Form): boolean {
 export type Create = Without<Extract<FromPanel, { kind: "create" | "message" }>>;
 type Without<M> = M extends { requestId?: number | undefined } ? Omit<M, "requestId"> : never;
 /** A decision about a plan, without the number of its request. */
-export type Decision = Without<
-  Exclude<
-    FromPanel,
-    { kind: "create" | "message" | "image" | "complete" | "detect" | "templates" | "previewTemplate" | "mode" }
-  >
->;
+export type Decision = Without<Decided>;
 
 /** The message with what is written in the composer, or none while another one has no outcome. */
 export function created(ui: Ui, message: Create): { ui: Ui; message?: FromPanel } {
@@ -373,6 +365,11 @@ export function withSeen(ui: Ui, key: string): Ui {
   return ui.seen.includes(key) ? ui : { ...ui, seen: [...ui.seen, key] };
 }
 
+/** Note that a card has been in view long enough. */
+export function withArmed(ui: Ui, id: string): Ui {
+  return ui.armed.includes(id) ? ui : { ...ui, armed: [...ui.armed, id] };
+}
+
 /** Note whether something of the displayed plan is in view. */
 export function withAway(ui: Ui, key: string, isAway: boolean): Ui {
   if (ui.away.includes(key) === isAway) return ui;
@@ -407,7 +404,7 @@ function settled(ui: Ui, requestId: number, ok: boolean): Ui {
   const { [requestId]: sent, ...requests } = ui.requests;
   if (sent === undefined) return ui;
   const rest = { ...ui, requests };
-  if (!ok) return sent.kind === "decision" && sent.form?.form === "step" ? refusedStep(rest, sent.planId) : rest;
+  if (!ok) return sent.kind === "decision" && sent.form === "step" ? refusedStep(rest, sent.planId) : rest;
   const accepted = {
     ...rest,
     asNew: sent.kind === "create" ? false : ui.asNew,

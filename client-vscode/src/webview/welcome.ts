@@ -1,11 +1,13 @@
-// The panel without a plan: what Planloom does, and examples to begin with; and what keeps plans from working in this window.
+// The panel without a plan: what Planloom does, and examples to begin with; the ways to a model where none is set up; and
+// what keeps plans from working in this window.
 
 import { html, nothing } from "lit";
 
+import type { Way } from "../panel/messages";
 import { t } from "../words";
 import { mendButtons } from "./mends";
 import { icon, linkButton, type Panel, type View } from "./ui";
-import { composed } from "./uiState";
+import { composed, type Ui } from "./uiState";
 
 export function welcome(panel: Panel): View {
   return html`<section class="welcome">
@@ -59,4 +61,30 @@ export function windowState(panel: Panel): View {
       ${mendButtons(panel, ["trust"])}
     </section>`;
   return nothing;
+}
+
+/** Whether a request waits for the user to choose a model, or to go on without one. */
+export function isHeld({ server }: Ui): boolean {
+  return server.kind === "running" && server.needsModel?.held === true;
+}
+
+/** The card that offers ways to a model, where none is set up. */
+export function modelSetUp(panel: Panel): View {
+  const { ui } = panel;
+  const { server } = ui;
+  if (server.kind !== "running" || server.needsModel === undefined) return nothing;
+  const button = (way: Way, label: string): View =>
+    html`<vscode-button secondary data-way=${way} @click=${() => panel.post({ kind: "setUp", way })}>${label}</vscode-button>`;
+  return html`<section class="banner set-up ${isHeld(ui) ? "warning" : ""}" id="model-set-up" aria-label=${t("Choose a model")}>
+    ${icon("hubot")}
+    <span
+      ><b>${isHeld(ui) ? t("Your request is held: choose a model first") : t("Choose a model")}</b>
+      <div>${t("No model is set up. Without one, only requests that say exactly what to write or run can be carried out.")}</div></span
+    >
+    <div class="actions">
+      ${button("ollama", "Ollama")} ${button("key", t("API key…"))} ${button("address", t("Server address…"))}
+      ${server.needsModel.editor ? button("editor", t("The editor's own model")) : nothing}
+      ${button("without", t("Go on without"))}
+    </div>
+  </section>`;
 }

@@ -2,7 +2,7 @@
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-
+import { when } from "lit/directives/when.js";
 import type { PlanView } from "../../plan/views";
 import type {
   Approval,
@@ -12,12 +12,14 @@ import type {
   ConfinementOffer,
   Plan,
   PlanChange,
+  RespondParams,
 } from "../../protocol";
 import { plural, t } from "../../words";
+import { textForm } from "../fields";
+import type { Form } from "../planForms";
 import { CHANGE_LETTER, pathOf, stepNumber, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
-import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
-import { isBusy } from "../uiState";
+import { button, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { fileChanges, hasLines, isAllLeft, isShown, takenHunks } from "./fileChanges";
 import { diffKey, endKey, isLong, unseenOf } from "./unseen";
 
@@ -35,13 +37,12 @@ export function approvalList(panel: Panel, view: PlanView, listed: readonly Appr
   return html`<section class="approval-list" data-list=${listId} aria-label=${t("Commands asked together")}>
     <div class="actions" data-arm=${`${listId} list`}>
       <b class="grow">${commandsOf(plan, listed.length, first?.stepId)}</b>
-      <vscode-button
-        class="allow-all"
-        ?disabled=${!seenAll || !panel.ui.armed.includes(`${listId} list`)}
-        title=${seenAll ? nothing : t("Not all of them were seen to their end yet")}
-        @click=${all("allow")}
-      >${t("Run all")}</vscode-button>
-      <vscode-button class="deny-all" secondary @click=${all("deny")}>${t("Run none")}</vscode-button>
+      ${button(t("Run all"), all("allow"), {
+        classes: "allow-all",
+        disabled: !seenAll || !panel.ui.armed.includes(`${listId} list`),
+        ...(seenAll ? {} : { title: t("Not all of them were seen to their end yet") }),
+      })}
+      ${button(t("Run none"), all("deny"), { classes: "deny-all", secondary: true })}
     </div>
     ${repeat(
       listed,
@@ -58,12 +59,11 @@ function respond(panel: Panel, plan: Plan, approval: Approval, decision: Decisio
   const { approvalId, files } = approval;
   const out = panel.forms(plan.planId).leftOut[approvalId] ?? [];
   const offer = decision === "deny" ? undefined : chosenOffer(panel, plan, approval);
-  panel.decide(plan.planId, {
-    kind: "respond",
+  panel.decide(plan.planId, "planloom/approval/respond", {
     approvalId,
     decision,
     ...(out.length > 0 ? { files: files.filter((file) => !out.includes(file.uri)).map((file) => file.uri) } : {}),
-    ...(offer === undefined ? {} : { confinement: chosenOf(offer) }),
+    ...(offer === undefined ? {} : { confinement: withoutWords(offer) }),
   });
 }
 
@@ -71,7 +71,7 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
   const { plan } = view;
   const { approvalId, effect } = approval;
   const forms = panel.forms(plan.planId);
-  const skipping = forms.skips[approvalId];
+  const skipping = forms.texts[`skip ${approvalId}`] !== undefined;
   const planChanges = approval.planChanges ?? [];
   const words = view.approvals?.find((each) => each.approvalId === approvalId);
   if (words === undefined) return nothing;
@@ -91,62 +91,50 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
       ${words.danger == null ? nothing : html`<span class="chip risk-${words.danger.tone}">${words.danger.words}</span>`}
       ${approval.protected ? html`<span class="chip risk-high">${icon("lock")}${t("protected file")}</span>` : nothing}
     </p>
-    ${
-      approval.warning == null
-        ? nothing
-        : html`<p class="banner warning">${icon("warning")}<span>${shown(approval.warning)}</span></p>`
-    }
-    ${
-      approval.command == null
-        ? nothing
-        : html`<pre class="command" tabindex="0" aria-label=${t("Command")}>${shown(approval.command)}${end(
-            endKey(approvalId, "command"),
-          )}</pre>
-          <p class="quiet">${phrase("in {0}", shown(words.folder))}</p>`
-    }
+    ${when(
+      approval.warning != null,
+      () => html`<p class="banner warning">${icon("warning")}<span>${shown(approval.warning)}</span></p>`,
+    )}
+    ${when(
+      approval.command != null,
+      () => html`<pre class="command" tabindex="0" aria-label=${t("Command")}>${shown(approval.command)}${end(
+        endKey(approvalId, "command"),
+      )}</pre>
+      <p class="quiet">${phrase("in {0}", shown(words.folder))}</p>`,
+    )}
     ${confinementOf(panel, plan, approval)}
+    ${when(
+      approval.url != null,
+      () => html`<p>${phrase("from {0}", html`<b class="host">${shown(approval.host ?? "")}</b>`)}</p>
+      <pre class="address" aria-label=${t("Address")}>${shown(approval.url)}</pre>`,
+    )}
+    ${when(
+      planChanges.length > 0,
+      () => html`<ul class="plan-changes" aria-label=${t("Changes of the plan")}>
+        ${planChanges.map(planChangeRow)}
+      </ul>${end(endKey(approvalId, "planChanges"))}`,
+    )}
+    ${when(
+      approval.files.length > 0,
+      () => html`<ul class="files">
+        ${approval.files.map((file, place) => fileRow(panel, plan, approval, file, out, words.kinds[place]))}
+      </ul>${end(endKey(approvalId, "files"))}`,
+    )}
+    ${when(approval.files.length > 1, () =>
+      linkButton(t("Show all changes"), () => panel.post({ kind: "diff", approvalId }), {
+        icon: "diff-multiple",
+        classes: "all-changes",
+      }),
+    )}
     ${
-      approval.url == null
-        ? nothing
-        : html`<p>${phrase("from {0}", html`<b class="host">${shown(approval.host ?? "")}</b>`)}</p>
-          <pre class="address" aria-label=${t("Address")}>${shown(approval.url)}</pre>`
-    }
-    ${
-      planChanges.length === 0
-        ? nothing
-        : html`<ul class="plan-changes" aria-label=${t("Changes of the plan")}>
-          ${planChanges.map(planChangeRow)}
-        </ul>${end(endKey(approvalId, "planChanges"))}`
-    }
-    ${
-      approval.files.length === 0
-        ? nothing
-        : html`<ul class="files">
-          ${approval.files.map((file, place) => fileRow(panel, plan, approval, file, out, words.kinds[place]))}
-        </ul>${end(endKey(approvalId, "files"))}`
-    }
-    ${
-      approval.files.length < 2
-        ? nothing
-        : linkButton(t("Show all changes"), () => panel.post({ kind: "diff", approvalId }), {
-            icon: "diff-multiple",
-            classes: "all-changes",
-          })
-    }
-    ${
-      skipping === undefined
+      !skipping
         ? html`<div class="actions" data-arm=${approvalId}>
-          <vscode-button
-            class="allow"
-            ?disabled=${!isPossible || unseen !== undefined}
-            title=${unseen === undefined ? nothing : t("Not seen yet: {0}", unseen)}
-            @click=${allow("allow")}
-          >${offer === undefined ? label : `${words.allow} ${offer.label}`}</vscode-button>
-          <vscode-button
-            class="skip"
-            secondary
-            @click=${() => startSkip(panel, plan, approvalId)}
-          >${words.refuse}</vscode-button>
+          ${button(offer === undefined ? label : `${words.allow} ${offer.label}`, allow("allow"), {
+            classes: "allow",
+            disabled: !isPossible || unseen !== undefined,
+            ...(unseen === undefined ? {} : { title: t("Not seen yet: {0}", unseen) }),
+          })}
+          ${button(words.refuse, () => startSkip(panel, plan, approvalId), { classes: "skip", secondary: true })}
           <span class="grow"></span>
           ${
             words.ahead == null ||
@@ -168,16 +156,14 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
                   disabled: !armed,
                 })
           }
-          ${
-            unseen === undefined
-              ? nothing
-              : linkButton(t("{0} without having seen {1}", words.allow, unseen), allow("allow"), {
-                  classes: "unseen",
-                  disabled: !isPossible,
-                })
-          }
+          ${when(unseen, (missed) =>
+            linkButton(t("{0} without having seen {1}", words.allow, missed), allow("allow"), {
+              classes: "unseen",
+              disabled: !isPossible,
+            }),
+          )}
         </div>`
-        : skipForm(panel, plan, words, skipping)
+        : skipForm(panel, plan, words)
     }
   </article>`;
 }
@@ -193,15 +179,8 @@ function chosenOffer(panel: Panel, plan: Plan, { approvalId, confinement }: Appr
   return place === undefined ? undefined : confinement?.offers[place];
 }
 
-/** An offer without what is said of it. */
-function chosenOf({ confined, network, git, writes, reads }: ConfinementOffer) {
-  return {
-    confined,
-    network,
-    ...(git == null ? {} : { git }),
-    ...(writes == null ? {} : { writes: [...writes] }),
-    ...(reads == null ? {} : { reads: [...reads] }),
-  };
+function withoutWords({ label: _, line: __, ...confinement }: ConfinementOffer): Confinement {
+  return confinement;
 }
 
 /** What a command gets, and what it may get instead. */
@@ -225,17 +204,16 @@ function confinementOf(panel: Panel, plan: Plan, { approvalId, confinement }: Ap
   const now = chosen === undefined ? confinement : (confinement.offers[chosen] ?? confinement);
   return html`<div class="confinement" data-confined=${now.confined} data-asks=${now === confinement && confinement.asksNetwork}>
     <p>${icon(confinement.offers.length === 0 ? "warning" : confinementIcon(now))}<span>${shown(now.line)}</span></p>
-    ${
-      confinement.offers.length === 0
-        ? nothing
-        : html`<details ?open=${confinement.asksNetwork || chosen !== undefined}>
-          <summary>${t("Run it with other rights")}</summary>
-          <div role="radiogroup" aria-label=${t("Rights of the command")}>
-            ${row(undefined, t("As asked"), confinement.line)}
-            ${confinement.offers.map((offer, place) => row(place, offer.label, offer.line))}
-          </div>
-        </details>`
-    }
+    ${when(
+      confinement.offers.length > 0,
+      () => html`<details ?open=${confinement.asksNetwork || chosen !== undefined}>
+        <summary>${t("Run it with other rights")}</summary>
+        <div role="radiogroup" aria-label=${t("Rights of the command")}>
+          ${row(undefined, t("As asked"), confinement.line)}
+          ${confinement.offers.map((offer, place) => row(place, offer.label, offer.line))}
+        </div>
+      </details>`,
+    )}
   </div>`;
 }
 
@@ -264,46 +242,24 @@ function planChangeRow({ kind, stepId, before, after }: PlanChange): View {
 }
 
 function startSkip(panel: Panel, { planId }: Plan, approvalId: string): void {
-  panel.change(planId, (forms) => (forms.skips[approvalId] = ""));
+  panel.change(planId, (forms) => (forms.texts[`skip ${approvalId}`] = ""));
   focusSoon(`[data-approval="${CSS.escape(approvalId)}"] .skip-reason`);
 }
 
-function skipForm(panel: Panel, { planId }: Plan, { approvalId, lost, deny: words }: ApprovalView, text: string): View {
-  const form = { form: "skip", id: approvalId } as const;
-  const deny = () =>
-    panel.decide(
-      planId,
-      { kind: "respond", approvalId, decision: "deny", reason: panel.forms(planId).skips[approvalId] ?? "" },
-      form,
-    );
-  const back = () => panel.change(planId, (forms) => delete forms.skips[approvalId]);
-  const cancel = () => panel.decide(planId, { kind: "respond", approvalId, decision: "cancel" });
-  return html`<div class="prompt">
-    <vscode-textarea
-      class="skip-reason"
-      rows="2"
-      resize="vertical"
-      .label=${t("Reason for skipping")}
-      placeholder=${t("Why? The model reads it (optional).")}
-      .value=${text}
-      @input=${(event: Event) => panel.change(planId, (forms) => (forms.skips[approvalId] = fieldValue(event)))}
-      @keydown=${(event: KeyboardEvent) => {
-        if (event.key === "Escape") back();
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) deny();
-      }}
-    ></vscode-textarea>
-    ${lost == null ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`}
-    <div class="actions">
-      <vscode-button
-        class="deny"
-        ?disabled=${isBusy(panel.ui, planId, form)}
-        @click=${deny}
-      >${words}</vscode-button>
-      <vscode-button secondary @click=${back}>${t("Back")}</vscode-button>
-      <span class="grow"></span>
-      ${linkButton(t("Cancel the plan"), cancel, { classes: "bad" })}
-    </div>
-  </div>`;
+function skipForm(panel: Panel, { planId }: Plan, { approvalId, lost, deny }: ApprovalView): View {
+  const answer = (params: Omit<RespondParams, "approvalId">, form?: Form) =>
+    panel.decide(planId, "planloom/approval/respond", { approvalId, ...params }, form);
+  const form = `skip ${approvalId}` as const;
+  return textForm(panel, planId, form, {
+    label: t("Reason for skipping"),
+    area: { classes: "skip-reason", rows: 2, placeholder: t("Why? The model reads it (optional).") },
+    note: lost == null ? nothing : html`<p class="warn lost">${icon("warning")} ${lost}</p>`,
+    button: deny,
+    look: { classes: "deny" },
+    more: html`<span class="grow"></span>
+      ${linkButton(t("Cancel the plan"), () => answer({ decision: "cancel" }), { classes: "bad" })}`,
+    send: (text) => answer({ decision: "deny", reason: text.trim() || undefined }, form),
+  });
 }
 
 function fileRow(
@@ -328,16 +284,15 @@ function fileRow(
     });
   return html`<li class="file" data-uri=${file.uri}>
     <span class="file-name">
-      ${
-        approval.files.length > 1
-          ? html`<input
-            type="checkbox"
-            .checked=${!out.includes(file.uri)}
-            aria-label=${plain(t("Include {0}", path))}
-            @change=${include}
-          />`
-          : nothing
-      }
+      ${when(
+        approval.files.length > 1,
+        () => html`<input
+          type="checkbox"
+          .checked=${!out.includes(file.uri)}
+          aria-label=${plain(t("Include {0}", path))}
+          @change=${include}
+        />`,
+      )}
       ${hasLines(file) ? linesButton(panel, plan, approval, file) : nothing}
       <span class="letter change-${file.change}" title=${kind ?? nothing}>${CHANGE_LETTER[file.change]}</span>
       <button

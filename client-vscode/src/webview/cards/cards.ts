@@ -2,16 +2,18 @@
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { when } from "lit/directives/when.js";
 
 import { type PlanView, stepView } from "../../plan/views";
 import type { Approval, Plan, Question, Recovery, Step } from "../../protocol";
 import { t } from "../../words";
+import { textField, textForm } from "../fields";
 import { printed } from "../steps/commandOutput";
-import { readArgs } from "../steps/stepForm";
+import { readArgs } from "../steps/stepDraft";
+import { questionsBefore } from "../steps/stepParts";
 import { firstLine, stepNumber } from "../text/format";
-import { fieldValue, icon, linkButton, type Panel, shown, type View } from "../ui";
+import { button, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { approvalCard, approvalList } from "./approvalCard";
-import { questionsBefore } from "./askedQuestions";
 import { conflictCard } from "./conflictCard";
 
 export function cards(panel: Panel, view: PlanView): View {
@@ -59,10 +61,11 @@ function questionCard(panel: Panel, view: PlanView, question: Question): View {
   const { plan } = view;
   const { stepId } = question;
   const { planId } = plan;
-  const typed = () => panel.forms(planId).answers[stepId] ?? "";
+  const form = `answer ${stepId}` as const;
+  const typed = () => panel.forms(planId).texts[form] ?? "";
+  const write = (text: string) => panel.change(planId, (forms) => (forms.texts[form] = text));
   const send = (answer: string) => {
-    if (answer.trim() !== "")
-      panel.decide(planId, { kind: "answer", planId, stepId, answer }, { form: "answer", id: stepId });
+    if (answer.trim() !== "") panel.decide(planId, "planloom/step/answer", { planId, stepId, answer }, form);
   };
   return html`<article class="card question" data-step=${stepId}>
     <h3>${icon("question")}<span class="grow">${t("{0} asks", stepNumber(plan, stepId))}</span></h3>
@@ -71,20 +74,17 @@ function questionCard(panel: Panel, view: PlanView, question: Question): View {
     ${
       question.options == null || question.options.length === 0
         ? nothing
-        : html`<div class="actions options">${question.options.map(
-            (option) => html`<vscode-button secondary @click=${() => send(option)}>${shown(option)}</vscode-button>`,
+        : html`<div class="actions options">${question.options.map((option) =>
+            button(shown(option), () => send(option), { secondary: true }),
           )}</div>`
     }
     <div class="answer-row">
-      <vscode-textfield
-        class="answer"
-        .label=${t("Your answer")}
-        placeholder=${t("Your answer")}
-        .value=${typed()}
-        @input=${(event: Event) => panel.change(planId, (forms) => (forms.answers[stepId] = fieldValue(event)))}
-        @keydown=${(event: KeyboardEvent) => event.key === "Enter" && send(typed())}
-      ></vscode-textfield>
-      <vscode-button class="send-answer" @click=${() => send(typed())}>${t("Answer")}</vscode-button>
+      ${textField(t("Your answer"), typed(), write, {
+        classes: "answer",
+        placeholder: t("Your answer"),
+        keydown: ({ key }) => key === "Enter" && send(typed()),
+      })}
+      ${button(t("Answer"), () => send(typed()), { classes: "send-answer" })}
     </div>
   </article>`;
 }
@@ -94,92 +94,77 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
   const { stepId, options, proposal } = recovery;
   const { planId } = plan;
   const step = plan.steps.find((each) => each.stepId === stepId);
+  const form = `retry ${stepId}` as const;
   const act = (action: Recovery["options"][number]) => () =>
-    panel.decide(planId, { kind: "recover", planId, stepId, action }, { form: "retry", id: stepId });
+    panel.decide(planId, "planloom/step/recover", { planId, stepId, action }, form);
   const own = stepView(view, stepId);
   // What the server offers names the step and the action.
   const titles = new Map(own?.actions?.map(({ title, arguments: [, , action] }) => [action, title]));
-  const button = (action: Recovery["options"][number]): View => {
+  const offered = (action: Recovery["options"][number]): View => {
     if (!options.includes(action)) return nothing;
     const isMain = action === "retry" || action === "accept";
-    return html`<vscode-button class=${action.replace("_", "-")} ?secondary=${!isMain} @click=${act(action)}
-      >${action === "retry" ? html`${icon("refresh")} ` : nothing}${titles.get(action)}</vscode-button
-    >`;
+    return button(titles.get(action) ?? "", act(action), {
+      classes: action.replace("_", "-"),
+      secondary: !isMain,
+      ...(action === "retry" ? { icon: "refresh" } : {}),
+    });
   };
-  const changing = panel.forms(planId).retryArgs[stepId];
+  const changing = panel.forms(planId).texts[form];
   const changeArgs = ({ args = {} }: Step) =>
-    panel.change(planId, (forms) => (forms.retryArgs[stepId] = JSON.stringify(args, null, 2)));
+    panel.change(planId, (forms) => (forms.texts[form] = JSON.stringify(args, null, 2)));
   const lost = options.includes("skip") ? own?.lost : undefined;
   return html`<article class="card failure" data-step=${stepId}>
     <h3>${icon("error")}<span class="grow">${t("{0} failed", stepNumber(plan, stepId))}</span></h3>
     ${step === undefined ? nothing : html`<p class="quiet">${shown(step.description)}</p>`}
     ${failureText(recovery.error)}
-    ${
-      proposal == null
-        ? nothing
-        : html`<div class="proposal">
-          <p>
-            ${own?.proposal == null ? nothing : html`<b>${own.proposal}</b>`}
-            ${shown(proposal.why)}
-          </p>
-          ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
-          ${
-            proposal.steps == null || proposal.steps.length === 0
-              ? nothing
-              : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`
-          }
-          ${button("accept")}
-        </div>`
-    }
+    ${when(
+      proposal,
+      (proposal) => html`<div class="proposal">
+        <p>
+          ${own?.proposal == null ? nothing : html`<b>${own.proposal}</b>`}
+          ${shown(proposal.why)}
+        </p>
+        ${proposal.args == null ? nothing : html`<pre>${shown(JSON.stringify(proposal.args, null, 2))}</pre>`}
+        ${
+          proposal.steps == null || proposal.steps.length === 0
+            ? nothing
+            : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`
+        }
+        ${offered("accept")}
+      </div>`,
+    )}
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
     ${lost == null ? nothing : html`<p class="quiet lost">${t("If you skip it: {0}", lost)}</p>`}
     <div class="actions">
-      ${button("retry")}
-      ${
-        options.includes("retry") && step?.tool != null && changing === undefined
-          ? html`<vscode-button
-            class="change"
-            secondary
-            @click=${() => changeArgs(step)}
-          >${t("Change and retry…")}</vscode-button>`
-          : nothing
-      }
-      ${button("skip")} ${button("go_on")} ${button("model")}
+      ${offered("retry")}
+      ${when(options.includes("retry") && changing === undefined && step?.tool != null && step, (failed) =>
+        button(t("Change and retry…"), () => changeArgs(failed), { classes: "change", secondary: true }),
+      )}
+      ${offered("skip")} ${offered("go_on")} ${offered("model")}
       <span class="grow"></span>
       ${options.includes("abort") ? linkButton(titles.get("abort") ?? "", act("abort"), { classes: "bad abort" }) : nothing}
     </div>
   </article>`;
 }
 
-function retryForm(panel: Panel, plan: Plan, recovery: Recovery, text: string): View {
-  const { stepId } = recovery;
-  const args = readArgs(text);
-  const send = () => {
-    const now = readArgs(panel.forms(plan.planId).retryArgs[stepId] ?? "");
-    if (!("problem" in now))
-      panel.decide(
-        plan.planId,
-        { kind: "recover", planId: plan.planId, stepId, action: "retry", args: now.value ?? {} },
-        { form: "retry", id: stepId },
-      );
-  };
-  return html`<div class="prompt">
-    <vscode-textarea
-      class="retry-args"
-      .label=${t("Arguments of the retry")}
-      rows="4"
-      monospace
-      resize="vertical"
-      .value=${text}
-      @input=${(event: Event) => panel.change(plan.planId, (forms) => (forms.retryArgs[stepId] = fieldValue(event)))}
-    ></vscode-textarea>
-    ${"problem" in args ? html`<p class="bad" role="alert">${shown(args.problem)}</p>` : nothing}
-    <div class="actions"><vscode-button
-      class="retry-changed"
-      ?disabled=${"problem" in args}
-      @click=${send}
-    >${t("Retry with these")}</vscode-button></div>
-  </div>`;
+function retryForm(panel: Panel, { planId }: Plan, { stepId }: Recovery, text: string): View {
+  const { problem } = readArgs(text);
+  return textForm(panel, planId, `retry ${stepId}`, {
+    label: t("Arguments of the retry"),
+    area: { classes: "retry-args", rows: 4, monospace: true },
+    note: when(
+      problem,
+      (words) => html`<p class="bad" role="alert">${shown(words)}</p>`,
+      () => nothing,
+    ),
+    button: t("Retry with these"),
+    look: { classes: "retry-changed", disabled: problem !== undefined },
+    send: (typed) => {
+      const { value, problem } = readArgs(typed);
+      const params = { planId, stepId, action: "retry", args: value ?? {} } as const;
+      if (problem === undefined) panel.decide(planId, "planloom/step/recover", params, `retry ${stepId}`);
+    },
+  });
 }
 
 /** Why a step failed, and below it what its command printed at its end, in the type of a terminal. */

@@ -1,6 +1,7 @@
 // The card of a conflict: both texts of each overlap, and which of them stays: yours, the plan's, both, or a merge.
 
 import { html, nothing } from "lit";
+import { when } from "lit/directives/when.js";
 
 import { type PlanView, stepView } from "../../plan/views";
 import type { Conflict, ConflictFile, FileChoice, Plan } from "../../protocol";
@@ -9,7 +10,7 @@ import { conflictKey } from "../planForms";
 import { pathOf, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { inlineDiff } from "../text/inlineDiff";
-import { icon, linkButton, type Panel, shown, type View } from "../ui";
+import { button, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
 
 const MERGED_LINES = 200;
@@ -18,7 +19,7 @@ export function conflictCard(panel: Panel, view: PlanView, conflict: Conflict): 
   const { plan } = view;
   const { planId } = plan;
   const { editId, stepId } = conflict;
-  const form = { form: "conflict", id: editId } as const;
+  const form = `conflict ${editId}` as const;
   const files = conflict.files.flatMap((file) => chosen(panel, plan, conflict, file));
   const lost = stepView(view, stepId)?.lost;
   return html`<article class="card conflict" data-edit=${editId}>
@@ -32,19 +33,17 @@ export function conflictCard(panel: Panel, view: PlanView, conflict: Conflict): 
     </h3>
     <p class="quiet">${t("Nothing was written. Choose which text stays.")}</p>
     ${conflict.files.map((file) => fileOf(panel, plan, conflict, file))}
-    ${
-      lost == null
-        ? nothing
-        : html`<p class="warn lost">
-            ${icon("warning")} ${t("If you keep only yours, step {0} loses its change.", stepPlace(plan, stepId) ?? "")} ${shown(lost)}
-          </p>`
-    }
+    ${when(
+      lost != null,
+      () => html`<p class="warn lost">
+        ${icon("warning")} ${t("If you keep only yours, step {0} loses its change.", stepPlace(plan, stepId) ?? "")} ${shown(lost)}
+      </p>`,
+    )}
     <div class="actions">
-      <vscode-button
-        class="resolve"
-        ?disabled=${files.length < conflict.files.length || isBusy(panel.ui, planId, form)}
-        @click=${() => panel.decide(planId, { kind: "resolve", planId, editId, files }, form)}
-      >${t("Resolve")}</vscode-button>
+      ${button(t("Resolve"), () => panel.decide(planId, "planloom/conflict/resolve", { planId, editId, files }, form), {
+        classes: "resolve",
+        disabled: files.length < conflict.files.length || isBusy(panel.ui, planId, form),
+      })}
     </div>
   </article>`;
 }
@@ -104,11 +103,10 @@ function fileOf(panel: Panel, plan: Plan, { editId }: Conflict, file: ConflictFi
         title: t("Save the merge there, and it can be chosen here"),
       })}
     </div>
-    ${
-      choices[key] === "mine"
-        ? html`<p class="quiet">${t("The plan then changes nothing in this file, also where nothing overlaps.")}</p>`
-        : nothing
-    }
+    ${when(
+      choices[key] === "mine",
+      () => html`<p class="quiet">${t("The plan then changes nothing in this file, also where nothing overlaps.")}</p>`,
+    )}
     ${
       ownMerge === undefined || choices[key] !== "text"
         ? nothing

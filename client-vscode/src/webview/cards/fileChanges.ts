@@ -1,6 +1,7 @@
 // The changed lines of a file in its approval's card, each hunk with a box that leaves it out.
 
-import { html, nothing } from "lit";
+import { html } from "lit";
+import { when } from "lit/directives/when.js";
 
 import type { ShownProposal } from "../../panel/messages";
 import type { Approval, ApprovalFile } from "../../protocol";
@@ -8,7 +9,7 @@ import { hunksOf, withoutHunks } from "../../text/lineDiff";
 import { t } from "../../words";
 import type { PlanForms } from "../planForms";
 import { inlineDiff } from "../text/inlineDiff";
-import { icon, type Panel, type View } from "../ui";
+import { asking, icon, type Panel, type View } from "../ui";
 import { diffKey, isLong } from "./unseen";
 
 /** The most lines that the card draws; what has more is read in the editor. */
@@ -44,9 +45,8 @@ export function takenHunks(
 }
 
 export function fileChanges(panel: Panel, { approvalId }: Approval, { uri }: ApprovalFile): View {
-  const key = diffKey(approvalId, uri);
-  const proposal = panel.ui.proposals[key];
-  return html`<div class="file-changes" data-preview=${key} data-approval-id=${approvalId} data-uri=${uri}>
+  const proposal = panel.ui.proposals[diffKey(approvalId, uri)];
+  return html`<div class="file-changes" data-asks=${asking({ kind: "preview", approvalId, uri })} data-uri=${uri}>
     ${proposal === undefined ? html`<p class="quiet">${icon("loading")} ${t("Reading the changes…")}</p>` : lines(panel, proposal)}
   </div>`;
 }
@@ -74,9 +74,7 @@ function lines(panel: Panel, proposal: ShownProposal): View {
     isLeft: (place) => left.includes(place),
     heading: (_, place) => html`<label class="hunk-choice"
       ><input type="checkbox" .checked=${!left.includes(place)} @change=${toggle(place)} />
-      ${t("Change {0} of {1}", place + 1, hunks.length)}${
-        left.includes(place) ? html`<span class="quiet"> · ${t("left out")}</span>` : nothing
-      }</label
+      ${t("Change {0} of {1}", place + 1, hunks.length)}${when(left.includes(place), () => html`<span class="quiet"> · ${t("left out")}</span>`)}</label
     >`,
   });
 }

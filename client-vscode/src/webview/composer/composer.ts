@@ -8,7 +8,8 @@ import { live } from "lit/directives/live.js";
 import type { Mode } from "../../panel/messages";
 import type { PlanView } from "../../plan/views";
 import { t } from "../../words";
-import { fieldValue, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
+import { select } from "../fields";
+import { button, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { canSend, isSending, withMode, withRecalled, withTemplate } from "../uiState";
 import { dropped, images, isForComposer, pasteImages } from "./images";
 import { CHOICES, choiceOf, nextMode, otherWay } from "./mode";
@@ -106,27 +107,26 @@ function recipient(panel: Panel, { plan: current }: PlanView): View {
 function saying(panel: Panel, to: PlanView): View {
   const { ui } = panel;
   const ready = ui.draft.trim() !== "" && canSend(ui);
-  const { button, hint } = to.messageField;
   return html`
     <div class="verdict" aria-live="polite">
       <span class="hint" id="verdict">${
-        isSending(ui) ? html`${icon("loading")} ${t("Sending…")}` : html`${icon("comment")} ${hint}`
+        isSending(ui) ? html`${icon("loading")} ${t("Sending…")}` : html`${icon("comment")} ${to.messageField.hint}`
       }</span>
     </div>
     <div class="actions">
-      <vscode-button id="send" ?disabled=${!ready} aria-disabled=${!ready} title=${t("Enter")} @click=${() => say(panel, to)}
-      >${button} <kbd>⏎</kbd></vscode-button>
-      <vscode-button
-        id="as-new"
-        secondary
-        ?disabled=${!ready}
-        aria-disabled=${!ready}
-        title=${t("Alt+Enter: a plan of its own")}
-        @click=${() => send(panel, ui.mode)}
-        >${t("As a new request")} <kbd>Alt ⏎</kbd></vscode-button
-      >
+      ${sendButton(to.messageField.button, () => say(panel, to), ready)}
+      ${button(html`${t("As a new request")} <kbd>Alt ⏎</kbd>`, () => send(panel, ui.mode), {
+        id: "as-new",
+        secondary: true,
+        disabled: !ready,
+        title: t("Alt+Enter: a plan of its own"),
+      })}
     </div>
   `;
+}
+
+function sendButton(label: string, click: () => void, ready: boolean): View {
+  return button(html`${label} <kbd>⏎</kbd>`, click, { id: "send", disabled: !ready, title: t("Enter") });
 }
 
 function say(panel: Panel, { plan }: PlanView): void {
@@ -170,33 +170,23 @@ function verdict(panel: Panel): View {
   const known = ui.verdict?.typing === ui.typing ? ui.verdict : undefined;
   const planned = ui.mode === "auto" ? known?.planned : ui.mode !== "direct";
   const other = otherWay(ui.mode, ui.verdict, ui.typing);
+  const otherWords =
+    other === undefined ? t("The other way") : other === "direct" ? t("Run directly") : t("Plan first");
+  const modes = CHOICES.map(({ mode, label }) => [mode, label()] as const);
   return html`
     <div class="verdict" aria-live="polite">${whatHappens(panel)}</div>
     <div class="actions">
-      <vscode-button id="send" ?disabled=${!ready} aria-disabled=${!ready} title=${t("Enter")} @click=${() => send(panel, ui.mode)}
-      >${planned === undefined ? t("Send") : planned ? t("Plan") : t("Run")} <kbd>⏎</kbd></vscode-button>
-      <vscode-button
-        id="override"
-        secondary
-        ?disabled=${!ready}
-        aria-disabled=${!ready}
-        title=${t("Alt+Enter: the other way")}
-        @click=${() => sendOtherWay(panel)}
-        >${other === undefined ? t("The other way") : other === "direct" ? t("Run directly") : t("Plan first")}
-        <kbd>Alt ⏎</kbd></vscode-button
-      >
-      <vscode-single-select
-        id="mode"
-        title=${`${choice.hint()} ${t("Shift+Tab in the text chooses the next mode.")}`}
-        .label=${t("Mode")}
-        .value=${ui.mode}
-        @change=${(event: Event) => chooseMode(panel, choiceOf(fieldValue(event) as Mode).mode)}
-      >
-        ${CHOICES.map(
-          ({ mode, label }) =>
-            html`<vscode-option value=${mode} ?selected=${mode === ui.mode}>${label()}</vscode-option>`,
-        )}
-      </vscode-single-select>
+      ${sendButton(planned === undefined ? t("Send") : planned ? t("Plan") : t("Run"), () => send(panel, ui.mode), ready)}
+      ${button(html`${otherWords} <kbd>Alt ⏎</kbd>`, () => sendOtherWay(panel), {
+        id: "override",
+        secondary: true,
+        disabled: !ready,
+        title: t("Alt+Enter: the other way"),
+      })}
+      ${select(t("Mode"), modes, ui.mode, (mode) => chooseMode(panel, choiceOf(mode as Mode).mode), {
+        id: "mode",
+        title: `${choice.hint()} ${t("Shift+Tab in the text chooses the next mode.")}`,
+      })}
     </div>
   `;
 }

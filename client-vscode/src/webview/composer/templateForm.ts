@@ -4,8 +4,10 @@ import { html, nothing } from "lit";
 
 import type { Step, TemplateParameter } from "../../protocol";
 import { t } from "../../words";
+import { below, formKeys, select, textField } from "../fields";
+import { parameterWords } from "../steps/stepForm";
 import { headline } from "../text/format";
-import { fieldValue, icon, iconButton, type Panel, shown, type View } from "../ui";
+import { button, icon, iconButton, type Panel, shown, type View } from "../ui";
 import { isSending, type Ui, withoutTemplate, withValue } from "../uiState";
 import { filledValues, requestOf, type TemplateForm } from "./templates";
 
@@ -33,10 +35,7 @@ export function templateForm(panel: Panel, form: TemplateForm): View {
   return html`<section
     class="template-form"
     aria-label=${t("Template {0}", template.name)}
-    @keydown=${(event: KeyboardEvent) => {
-      if (event.key === "Escape") close();
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
-    }}
+    @keydown=${formKeys(close, send)}
   >
     <div class="template-head">
       ${icon("notebook-template")}<b>${shown(template.name)}</b><span class="grow"></span>
@@ -52,44 +51,35 @@ export function templateForm(panel: Panel, form: TemplateForm): View {
       )}</ol>
     </details>
     <div class="actions">
-      <vscode-button id="template-send" ?disabled=${!isReady(ui, form)} title=${t("Ctrl+Enter")} @click=${send}
-        >${isSending(ui) ? t("Sending…") : t("Plan")}</vscode-button
-      >
-      <vscode-button secondary id="template-close" @click=${close}>${t("Back")}</vscode-button>
+      ${button(isSending(ui) ? t("Sending…") : t("Plan"), send, {
+        id: "template-send",
+        title: t("Ctrl+Enter"),
+        disabled: !isReady(ui, form),
+      })}
+      ${button(t("Back"), close, { id: "template-close", secondary: true })}
     </div>
   </section>`;
 }
 
-function field(
-  panel: Panel,
-  form: TemplateForm,
-  { name, description, default: usual, type, options }: TemplateParameter,
-): View {
+function field(panel: Panel, form: TemplateForm, parameter: TemplateParameter): View {
+  const { name, default: usual = "", type, options = [] } = parameter;
   const value = form.values[name] ?? "";
   const id = `template-${name}`;
   const problem = form.preview?.problems.find((each) => each.name === name)?.problem;
-  const write = (event: Event) => panel.update((ui) => withValue(ui, name, fieldValue(event)));
+  const write = (text: string) => panel.update((ui) => withValue(ui, name, text));
   // A field that nobody has filled in yet is no mistake.
   const wrong = problem !== undefined && value.trim() !== "";
-  return html`<label for=${id}><span class="template-name">${shown(name)}</span>${
-    usual === undefined ? html`<span class="warn" title=${t("required")}>*</span>` : nothing
-  } <span class="quiet">${shown(description)}</span></label>
-    ${
-      type === "choice"
-        ? html`<vscode-single-select id=${id} .label=${name} .value=${value || (usual ?? "")} @change=${write}>
-          <vscode-option value=""></vscode-option>
-          ${options?.map((option) => html`<vscode-option value=${option} ?selected=${option === (value || usual)}>${option}</vscode-option>`)}
-        </vscode-single-select>`
-        : html`<vscode-textfield
-          id=${id}
-          .label=${name}
-          placeholder=${usual ?? ""}
-          inputmode=${type === "number" ? "decimal" : "text"}
-          .value=${value}
-          ?invalid=${wrong}
-          @input=${write}
-        ></vscode-textfield>`
-    }
+  const choices = ["", ...options].map((option) => [option, option] as const);
+  const control =
+    type === "choice"
+      ? select(name, choices, value || usual, write, { id })
+      : textField(name, value, write, {
+          id,
+          placeholder: usual,
+          invalid: wrong,
+          inputmode: type === "number" ? "decimal" : "text",
+        });
+  return html`${below(id, parameterWords(parameter), control)}
     ${wrong ? html`<p class="bad" role="alert">${problemWords(problem)}</p>` : nothing}`;
 }
 

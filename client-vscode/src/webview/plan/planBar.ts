@@ -5,8 +5,8 @@ import { html, nothing } from "lit";
 import { offers, type PlanView } from "../../plan/views";
 import type { Plan } from "../../protocol";
 import { t } from "../../words";
-import { icon, linkButton, type Panel, shown, type View } from "../ui";
-import { reviewOf } from "./planHeader";
+import { linkButton, type Panel, shown, type View } from "../ui";
+import { actionButton } from "./actions";
 import { toSummary } from "./summary";
 
 /** The step at work, of several the first. */
@@ -37,20 +37,20 @@ export function planBar(panel: Panel, view: PlanView): View {
   </div>`;
 }
 
+/** What the bar offers of the whole plan: the first of these that the server offers. */
+const MAIN = [
+  ["approve", "play"],
+  ["pause", "debug-pause"],
+  ["resume", "debug-continue"],
+] as const;
+
 function mainButton(panel: Panel, view: PlanView): View {
-  const { plan } = view;
-  const { planId, version } = plan;
-  const button = (name: string, label: string, click: () => void) =>
-    html`<vscode-button id="bar-main" @click=${click}>${icon(name)} ${label}</vscode-button>`;
-  const control = (action: "pause" | "resume") => () => panel.decide(planId, { kind: "control", action, planId });
-  if (offers(view, "planloom.approve"))
-    return button("play", t("Start"), () =>
-      panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) }),
-    );
-  if (offers(view, "planloom.pause")) return button("debug-pause", t("Pause"), control("pause"));
-  if (offers(view, "planloom.resume") && view.decisions === 0)
-    return button("debug-continue", t("Resume"), control("resume"));
-  return nothing;
+  const { plan, actions, decisions } = view;
+  const [name, icon] =
+    MAIN.find(([each]) => offers(view, `planloom.${each}`) && (each !== "resume" || decisions === 0)) ?? [];
+  if (name === undefined || icon === undefined) return nothing;
+  const words = name === "approve" ? { as: t("Start") } : {};
+  return actionButton(panel, plan, actions, name, { id: "bar-main", icon, ...words });
 }
 
 function show(selector: string): void {

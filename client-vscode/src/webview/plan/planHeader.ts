@@ -1,23 +1,23 @@
 // The head of a plan: its request, status and progress, and the buttons for the whole plan.
 
 import { html, nothing } from "lit";
+import { when } from "lit/directives/when.js";
 
 import { draftText } from "../../plan/draftText";
 import { PLAN_ICON } from "../../plan/signs";
-import { offers, type PlanView, titleOf } from "../../plan/views";
-import { type Attachment, type Plan, REVIEWS, type Review, type ReviewChoice, type UserMessage } from "../../protocol";
+import { offers, type PlanView } from "../../plan/views";
+import { type Attachment, type Plan, REVIEWS, type UserMessage } from "../../protocol";
 import { percent, plural, t } from "../../words";
+import { select, textForm } from "../fields";
 import { pausedForModel } from "../mends";
-import type { PlanForms } from "../planForms";
 import { plain } from "../text/hiddenCharacters";
-import { fieldValue, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
-import { isBusy } from "../uiState";
-import { draftOutcome } from "./draftOutcome";
+import { button, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
+import { actionButton, choiceOf, reviewOf } from "./actions";
 import { perspectives } from "./perspectives";
 import { toSummary } from "./summary";
 
-/** The commands that the server must offer for each form. */
-const PROMPTED = { reject: "planloom.reject", regenerate: "planloom.regenerate" } as const;
+/** What is sent with a text; the server must offer it. */
+const PROMPTED = ["reject", "regenerate"] as const;
 
 export function planHeader(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -25,31 +25,27 @@ export function planHeader(panel: Panel, view: PlanView): View {
     <header class="plan-header" data-away="head" data-status=${plan.status}>
       <div class="title-row">
         ${statusPill(view)}
-        ${
-          view.risk == null
-            ? nothing
-            : html`<span
-              class="chip risk-${plan.overallRisk}"
-              title=${t("Overall risk")}
-            >${icon("shield")}${view.risk}</span>`
-        }
-        ${
-          view.task == null
-            ? nothing
-            : html`<span
-              class="chip"
-              title=${plain(plan.qualification?.reasons.join("\n") ?? "")}
-            >${view.task}</span>`
-        }
-        ${
-          plan.route === "direct"
-            ? html`<span class="chip" title=${t("Runs without a plan of its own")}>${icon("zap")}${t("direct")}</span>`
-            : nothing
-        }
+        ${when(
+          view.risk != null,
+          () => html`<span
+            class="chip risk-${plan.overallRisk}"
+            title=${t("Overall risk")}
+          >${icon("shield")}${view.risk}</span>`,
+        )}
+        ${when(
+          view.task != null,
+          () => html`<span
+            class="chip"
+            title=${plain(plan.qualification?.reasons.join("\n") ?? "")}
+          >${view.task}</span>`,
+        )}
+        ${when(
+          plan.route === "direct",
+          () =>
+            html`<span class="chip" title=${t("Runs without a plan of its own")}>${icon("zap")}${t("direct")}</span>`,
+        )}
       </div>
-      ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${
-        plan.summary === "" ? nothing : html`<p class="summary">${shown(plan.summary)}</p>`
-      }
+      ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${when(plan.summary !== "", () => html`<p class="summary">${shown(plan.summary)}</p>`)}
       ${(plan.commandsRun ?? []).map((line) => html`<p class="quiet">${t("Run while planning:")} ${shown(line)}</p>`)}
       ${verdictLine(view)} ${progress(view)} ${pause(panel, view)} ${draftOutcome(panel, view)} ${controls(panel, view)} ${toSummary(panel, "to-summary")}
     </header>
@@ -70,13 +66,11 @@ function request(panel: Panel, plan: Plan): View {
   const whole = panel.forms(plan.planId).wholeRequest;
   const long = plan.request.length > 160 || plan.request.split("\n").length > 3;
   return html`<h1 class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</h1>
-    ${
-      long
-        ? linkButton(whole ? t("Show less") : t("Show the whole request"), () =>
-            panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole)),
-          )
-        : nothing
-    }`;
+    ${when(long, () =>
+      linkButton(whole ? t("Show less") : t("Show the whole request"), () =>
+        panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole)),
+      ),
+    )}`;
 }
 
 function messageState(state: UserMessage["state"]): readonly [string, string] {
@@ -92,24 +86,21 @@ function messageState(state: UserMessage["state"]): readonly [string, string] {
 function messages(panel: Panel, plan: Plan): View {
   const { follows } = plan;
   const said = plan.messages ?? [];
-  return html`${
-    follows == null
-      ? nothing
-      : linkButton(t("Continues an earlier plan"), () => panel.post({ kind: "select", planId: follows }), {
-          icon: "references",
-          id: "follows",
-        })
-  }${
-    said.length === 0
-      ? nothing
-      : html`<ul class="messages" aria-label=${t("What you have said")}>
+  return html`${when(follows, (planId) =>
+    linkButton(t("Continues an earlier plan"), () => panel.post({ kind: "select", planId }), {
+      icon: "references",
+      id: "follows",
+    }),
+  )}${when(
+    said.length > 0,
+    () => html`<ul class="messages" aria-label=${t("What you have said")}>
         ${said.map(({ text, state }) => {
           const [name, words] = messageState(state);
           return html`<li data-state=${state}>${icon("comment")}<span>${shown(text)}</span>
             <span class="quiet">${icon(name)} ${words}</span></li>`;
         })}
-      </ul>`
-  }`;
+      </ul>`,
+  )}`;
 }
 
 function attached(view: PlanView): View {
@@ -167,16 +158,15 @@ function progress(view: PlanView): View {
   }
   if (counts.total === 0) return nothing;
   const started = !["pending_approval", "rejected"].includes(plan.status);
-  return html`${
-    started
-      ? html`<vscode-progress-bar
-        class="bar-${view.partly ? "partly" : plan.status}"
-        .value=${counts.percentComplete}
-        max="100"
-        aria-label=${t("Progress of the plan")}
-      ></vscode-progress-bar>`
-      : nothing
-  }
+  return html`${when(
+    started,
+    () => html`<vscode-progress-bar
+      class="bar-${view.partly ? "partly" : plan.status}"
+      .value=${counts.percentComplete}
+      max="100"
+      aria-label=${t("Progress of the plan")}
+    ></vscode-progress-bar>`,
+  )}
     <div class="figures">
       <span id="progress">${
         started
@@ -186,14 +176,8 @@ function progress(view: PlanView): View {
       ${started ? html`<span>${percent(counts.percentComplete)}</span>` : nothing}
       ${counts.failed > 0 ? html`<span class="bad">${t("{0} failed", counts.failed)}</span>` : nothing}
       ${counts.skipped > 0 ? html`<span>${t("{0} skipped", counts.skipped)}</span>` : nothing}
-      <span class="grow"></span>${
-        estimate == null ? nothing : html`<span title=${estimates?.join("\n") ?? nothing}>${estimate}</span>`
-      }
-      ${
-        plan.version > 0
-          ? html`<span title=${t("Version {0} of the plan", plan.version)}>v${plan.version}</span>`
-          : nothing
-      }
+      <span class="grow"></span>${when(estimate != null, () => html`<span title=${estimates?.join("\n") ?? nothing}>${estimate}</span>`)}
+      ${when(plan.version > 0, () => html`<span title=${t("Version {0} of the plan", plan.version)}>v${plan.version}</span>`)}
       ${used}
     </div>`;
 }
@@ -206,90 +190,53 @@ function pause(panel: Panel, view: PlanView): View {
 }
 
 function controls(panel: Panel, view: PlanView): View {
-  const { plan } = view;
-  const { planId, version } = plan;
+  const { plan, actions } = view;
+  const { planId } = plan;
   const forms = panel.forms(planId);
   const { server } = panel.ui;
-  const choices = server.kind === "running" ? server.reviews : [];
-  const control = (action: "direct" | "pause" | "resume" | "review" | "cancel") => () =>
-    panel.decide(planId, { kind: "control", action, planId });
-  const link = (action: "pause" | "review"): View => {
-    const title = titleOf(view, `planloom.${action}`);
-    return title === undefined ? nothing : linkButton(shown(title), control(action), { id: action });
+  const choices = (server.kind === "running" ? server.reviews : []).map(
+    ({ review, title }) => [review, title] as const,
+  );
+  const choose = (value: string) => {
+    const review = REVIEWS.find((each) => each === value) ?? "each";
+    panel.change(planId, (mine) => (mine.review = review));
+    panel.post({ kind: "review", planId, review });
   };
   const prompt = (kind: "reject" | "regenerate") => () => {
-    panel.change(planId, (mine) => (mine.prompt = { kind, text: "" }));
+    panel.change(planId, (mine) => (mine.texts[kind] = ""));
     focusSoon("#prompt-text");
   };
-  if (forms.prompt !== undefined && offers(view, PROMPTED[forms.prompt.kind]))
-    return promptForm(panel, plan, forms.prompt);
+  const prompted = PROMPTED.find((kind) => forms.texts[kind] !== undefined && offers(view, `planloom.${kind}`));
+  if (prompted !== undefined) return promptForm(panel, plan, prompted);
   if (plan.status === "pending_approval")
     return html`<div class="actions main-actions">
-          <vscode-button
-            id="approve"
-            @click=${() => panel.decide(planId, { kind: "approve", planId, version, review: reviewOf(panel, plan) })}
-          >${icon("play")} ${t("Start execution")}</vscode-button>
-          <vscode-button
-            id="direct"
-            secondary
-            title=${t("Send the request as it is, without this plan")}
-            @click=${control("direct")}
-          >${t("Execute directly")}</vscode-button>
+          ${actionButton(panel, plan, actions, "approve", { id: "approve", icon: "play" })}
+          ${actionButton(panel, plan, actions, "direct", {
+            id: "direct",
+            secondary: true,
+            title: t("Send the request as it is, without this plan"),
+          })}
         </div>
         <div class="actions">
-          <vscode-single-select
-            id="review"
-            .label=${t("When changes are reviewed")}
-            .value=${reviewOf(panel, plan)}
-            @change=${(event: Event) => choose(panel, planId, fieldValue(event))}
-          >
-            ${choices.map(
-              ({ review, title }) =>
-                html`<vscode-option
-                  value=${review}
-                  ?selected=${reviewOf(panel, plan) === review}
-                >${title}</vscode-option>`,
-            )}
-          </vscode-single-select>
+          ${select(t("When changes are reviewed"), choices, reviewOf(panel, plan), choose, { id: "review" })}
         </div>
         ${asks(panel, plan)}
         <div class="actions">
-          ${link("pause")}
+          ${actionButton(panel, plan, actions, "pause", { id: "pause", link: true })}
           <span class="grow"></span>
           ${linkButton(t("Regenerate…"), prompt("regenerate"), { id: "regenerate" })}
           ${linkButton(t("Reject…"), prompt("reject"), { id: "reject" })}
         </div>`;
-  const can = (name: string): boolean => offers(view, `planloom.${name}`);
-  if (!["resume", "pause", "cancel", "regenerate"].some(can)) return nothing;
+  const again = offers(view, "planloom.regenerate");
+  if (!again && !["resume", "pause", "cancel"].some((name) => offers(view, `planloom.${name}`))) return nothing;
   return html`<div class="actions">
-    ${
-      can("resume") && view.decisions === 0
-        ? html`<vscode-button id="resume" @click=${control("resume")}>${icon("debug-continue")} ${shown(titleOf(view, "planloom.resume") ?? "")}</vscode-button>`
-        : nothing
-    }
-    ${link("review")}
-    ${
-      can("pause")
-        ? html`<vscode-button secondary id="pause" @click=${control("pause")}>${icon("debug-pause")} ${t("Pause")}</vscode-button>`
-        : nothing
-    }
-    ${
-      can("cancel")
-        ? html`<vscode-button secondary id="cancel" @click=${control("cancel")}>${icon("debug-stop")} ${t("Cancel")}</vscode-button>`
-        : nothing
-    }
-    ${
-      plan.status === "draft" && plan.version === 0 && can("direct")
-        ? linkButton(t("Execute directly instead"), control("direct"))
-        : nothing
-    }
-    ${
-      !can("regenerate")
-        ? nothing
-        : view.live
-          ? html`<span class="grow"></span>${linkButton(t("Regenerate…"), prompt("regenerate"))}`
-          : html`<vscode-button secondary @click=${prompt("regenerate")}>${icon("refresh")} ${t("Regenerate…")}</vscode-button>`
-    }
+    ${when(view.decisions === 0, () => actionButton(panel, plan, actions, "resume", { id: "resume", icon: "debug-continue" }))}
+    ${actionButton(panel, plan, actions, "review", { id: "review", link: true })}
+    ${actionButton(panel, plan, actions, "pause", { id: "pause", icon: "debug-pause", secondary: true })}
+    ${actionButton(panel, plan, actions, "cancel", { id: "cancel", icon: "debug-stop", secondary: true })}
+    ${when(plan.status === "draft" && plan.version === 0, () => actionButton(panel, plan, actions, "direct", { link: true }))}
+    ${when(again && view.live, () => html`<span class="grow"></span>${linkButton(t("Regenerate…"), prompt("regenerate"))}`)}
+    ${when(again && !view.live, () => button(t("Regenerate…"), prompt("regenerate"), { icon: "refresh", secondary: true }))}
   </div>`;
 }
 
@@ -300,64 +247,36 @@ function asks(panel: Panel, plan: Plan): View {
   return words === undefined ? nothing : html`<p class="quiet" id="asks">${shown(words)}</p>`;
 }
 
-function promptForm(panel: Panel, plan: Plan, prompt: NonNullable<PlanForms["prompt"]>): View {
-  const { planId, version } = plan;
-  const rejecting = prompt.kind === "reject";
-  const { kind } = prompt;
-  const write = (text: string) => panel.change(planId, (forms) => (forms.prompt = { kind, text }));
-  const close = () => panel.change(planId, (forms) => delete forms.prompt);
-  const submit = () => {
-    const text = (panel.forms(planId).prompt?.text ?? "").trim();
-    panel.decide(
-      planId,
-      rejecting ? { kind: "reject", planId, reason: text } : { kind: "regenerate", planId, version, feedback: text },
-      { form: "prompt" },
-    );
+function promptForm(panel: Panel, { planId, version }: Plan, kind: "reject" | "regenerate"): View {
+  const rejecting = kind === "reject";
+  return html`<label for="prompt-text">${rejecting ? t("Why not? The reason helps the next draft.") : t("What should change?")}</label>
+    ${textForm(panel, planId, kind, {
+      label: rejecting ? t("Reason for rejecting") : t("Feedback for the next draft"),
+      area: { id: "prompt-text" },
+      button: rejecting ? t("Reject plan") : t("Regenerate"),
+      look: { id: "prompt-send" },
+      send: (typed) => {
+        const text = typed.trim() || undefined;
+        if (rejecting) panel.decide(planId, "planloom/plan/reject", { planId, reason: text }, kind);
+        else panel.decide(planId, "planloom/plan/regenerate", { planId, version, feedback: text }, kind);
+      },
+    })}`;
+}
+
+/** What became of the last draft: why it failed, with the feedback that it was for, or what the planner warns of. */
+function draftOutcome(panel: Panel, view: PlanView): View {
+  const { draft, plan } = view;
+  if (draft == null) return nothing;
+  const { feedback = "", failed, warnings } = draft;
+  const again = () => {
+    panel.change(plan.planId, (forms) => {
+      delete forms.texts.reject;
+      forms.texts.regenerate = feedback;
+    });
+    focusSoon("#prompt-text");
   };
-  return html`<div class="prompt">
-    <label for="prompt-text">${rejecting ? t("Why not? The reason helps the next draft.") : t("What should change?")}</label>
-    <vscode-textarea
-      id="prompt-text"
-      rows="3"
-      resize="vertical"
-      .label=${rejecting ? t("Reason for rejecting") : t("Feedback for the next draft")}
-      .value=${prompt.text}
-      @input=${(event: Event) => write(fieldValue(event))}
-      @keydown=${(event: KeyboardEvent) => {
-        if (event.key === "Escape") close();
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
-      }}
-    ></vscode-textarea>
-    <div class="actions">
-      <vscode-button
-        id="prompt-send"
-        ?disabled=${isBusy(panel.ui, planId, { form: "prompt" })}
-        @click=${submit}
-      >${rejecting ? t("Reject plan") : t("Regenerate")}</vscode-button>
-      <vscode-button secondary @click=${close}>${t("Back")}</vscode-button>
-    </div>
+  return html`<div class="banner warning draft-outcome" role="status">
+    ${icon("warning")}<span>${warnings.map((each) => html`<div>${shown(each)}</div>`)}${when(failed && feedback !== "", () => html`<div class="quiet">${t("Your feedback: {0}", feedback)}</div>`)}</span>
+    ${failed ? linkButton(t("Try again…"), again, { icon: "refresh", id: "draft-again" }) : nothing}
   </div>`;
-}
-
-/** When changes of this plan are reviewed: as chosen for the plan, else by the user's setting. */
-export function reviewOf(panel: Panel, plan: Plan): Review {
-  const { server } = panel.ui;
-  const setting = server.kind === "running" ? server.review : "each";
-  return plan.status === "pending_approval"
-    ? (panel.forms(plan.planId).review ?? plan.review ?? setting)
-    : (plan.review ?? setting);
-}
-
-/** When changes of this plan are reviewed, with what that asks; undefined while the server does not run. */
-export function choiceOf(panel: Panel, plan: Plan | undefined): ReviewChoice | undefined {
-  const { server } = panel.ui;
-  if (server.kind !== "running") return undefined;
-  const review = plan === undefined ? server.review : reviewOf(panel, plan);
-  return server.reviews.find((each) => each.review === review);
-}
-
-function choose(panel: Panel, planId: string, value: string): void {
-  const review = REVIEWS.find((each) => each === value) ?? "each";
-  panel.change(planId, (forms) => (forms.review = review));
-  panel.post({ kind: "review", planId, review });
 }

@@ -2,15 +2,17 @@
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { when } from "lit/directives/when.js";
 
 import { FILTERS, type Filter, type ListedPlan, listed, matching } from "../../plan/planList";
 import { PLAN_ICON } from "../../plan/signs";
 import type { PanelState } from "../../plan/views";
 import type { PlanStatus } from "../../protocol";
 import { ago, moment, plural, t } from "../../words";
+import { select, textField } from "../fields";
 import { firstLine } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
-import { fieldValue, icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
+import { icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 import type { Ui } from "../uiState";
 
 /** The most plans that are drawn: many hundreds would take long to draw at each key. */
@@ -26,6 +28,8 @@ export function plansPage(panel: Panel, state: PanelState): View {
   const change = (more: Partial<NonNullable<Ui["list"]>>) =>
     panel.update((ui) => (ui.list === undefined ? ui : { ...ui, list: { ...ui.list, ...more } }));
   const close = () => panel.update((ui) => ({ ...ui, list: undefined }));
+  const filters = FILTERS.map((each) => [each, filterName(each)] as const);
+  const choose = (value: string) => change({ filter: FILTERS.find((each) => each === value) ?? "all" });
   return html`<main
     class="plans-page"
     @keydown=${(event: KeyboardEvent) => {
@@ -38,24 +42,11 @@ export function plansPage(panel: Panel, state: PanelState): View {
       <span class="quiet" role="status">${plural(found.length, "1 plan", "{0} plans")}</span>
     </div>
     <div class="plans-find">
-      <vscode-textfield
-        id="find-plan"
-        .label=${t("Search the requests")}
-        placeholder=${t("Search…")}
-        .value=${list.find}
-        @input=${(event: Event) => change({ find: fieldValue(event) })}
-      ></vscode-textfield>
-      <vscode-single-select
-        id="filter-plans"
-        .label=${t("Which plans")}
-        .value=${list.filter}
-        @change=${(event: Event) => change({ filter: FILTERS.find((each) => each === fieldValue(event)) ?? "all" })}
-      >
-        ${FILTERS.map(
-          (each) =>
-            html`<vscode-option value=${each} ?selected=${each === list.filter}>${filterName(each)}</vscode-option>`,
-        )}
-      </vscode-single-select>
+      ${textField(t("Search the requests"), list.find, (find) => change({ find }), {
+        id: "find-plan",
+        placeholder: t("Search…"),
+      })}
+      ${select(t("Which plans"), filters, list.filter, choose, { id: "filter-plans" })}
     </div>
     ${
       found.length === 0
@@ -72,11 +63,10 @@ export function plansPage(panel: Panel, state: PanelState): View {
             (each) => row(panel, each, close, state.current),
           )}</ul>`
     }
-    ${
-      found.length > MOST_DRAWN
-        ? html`<p class="quiet">${t("The first {0} are shown. Search for the others.", MOST_DRAWN)}</p>`
-        : nothing
-    }
+    ${when(
+      found.length > MOST_DRAWN,
+      () => html`<p class="quiet">${t("The first {0} are shown. Search for the others.", MOST_DRAWN)}</p>`,
+    )}
   </main>`;
 }
 
@@ -94,16 +84,14 @@ function row(panel: Panel, plan: ListedPlan, close: () => void, current: string 
       <span class="listed-title">${shown(title)}</span>
       <span class="listed-state"
         ><span class=${plan.waits ? "warn" : ""}>${shown(plan.state)}</span>${
-          plan.total === 0 || UNSTARTED.includes(plan.status) ? nothing : html` · ${plan.completed}/${plan.total}`
-        } · <time datetime=${plan.at} title=${moment(plan.at)}>${ago(plan.at, Date.now())}</time></span>
+          plan.progress.total === 0 || UNSTARTED.includes(plan.status)
+            ? nothing
+            : html` · ${plan.progress.completed}/${plan.progress.total}`
+        } · <time datetime=${plan.updatedAt} title=${moment(plan.updatedAt)}>${ago(plan.updatedAt, Date.now())}</time></span>
     </button>
     <span class="listed-actions">
       ${iconButton("export", plain(t("Export “{0}”…", title)), () => panel.post({ kind: "export", planId }))}
-      ${
-        ended
-          ? iconButton("trash", plain(t("Delete “{0}”…", title)), () => panel.post({ kind: "delete", planId }))
-          : nothing
-      }
+      ${when(ended, () => iconButton("trash", plain(t("Delete “{0}”…", title)), () => panel.post({ kind: "delete", planId })))}
     </span>
   </li>`;
 }

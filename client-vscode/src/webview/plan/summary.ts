@@ -1,6 +1,7 @@
 // The outcome of a plan: its report or error, the answer of a direct request, the changed files, the log.
 
 import { html, nothing } from "lit";
+import { when } from "lit/directives/when.js";
 import { explanation } from "../../models/mends";
 import { offers, type PlanView } from "../../plan/views";
 import type { ChangedFile, RanCommand, Report } from "../../protocol";
@@ -9,8 +10,9 @@ import { mendButtons } from "../mends";
 import { CHANGE_LETTER, pathOf } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { markdownView } from "../text/markdownView";
-import { icon, linkButton, type Panel, shown, type View } from "../ui";
+import { button, icon, linkButton, type Panel, shown, type View } from "../ui";
 import { isSending } from "../uiState";
+import { actionButton } from "./actions";
 
 export function outcome(panel: Panel, view: PlanView): View {
   return html`
@@ -114,13 +116,13 @@ function left(panel: Panel, view: PlanView): View {
           <span>${shown(description)}<span class="quiet"> · ${shown(why)}</span></span>
         </li>`,
     )}</ul>
-    <div class="actions"><vscode-button
-      secondary
-      id="rest"
-      ?disabled=${isSending(panel.ui)}
-      title=${t("Drafts a new plan of these steps, which you review")}
-      @click=${again}
-    >${icon("add")} ${t("Plan the rest")}</vscode-button></div>
+    <div class="actions">${button(t("Plan the rest"), again, {
+      id: "rest",
+      icon: "add",
+      secondary: true,
+      disabled: isSending(panel.ui),
+      title: t("Drafts a new plan of these steps, which you review"),
+    })}</div>
   </section>`;
 }
 
@@ -133,28 +135,19 @@ function files(panel: Panel, view: PlanView): View {
   const name = (uri: string): string => pathOf(uri, workspaceFolders);
   return html`<section class="changed" aria-label=${t("Changed files")}>
     <h3>${icon("files")}<span class="grow">${t("Changed files")}</span><span class="quiet">${changed.length}</span></h3>
-    ${
-      report?.files.some((file) => file.change !== "createFolder") && changed.some((file) => file.state === "applied")
-        ? linkButton(t("Show all changes"), () => panel.post({ kind: "changes", planId }), {
-            icon: "diff-multiple",
-            id: "changes",
-          })
-        : nothing
-    }
+    ${when(
+      report?.files.some((file) => file.change !== "createFolder") && changed.some((file) => file.state === "applied"),
+      () =>
+        linkButton(t("Show all changes"), () => panel.post({ kind: "changes", planId }), {
+          icon: "diff-multiple",
+          id: "changes",
+        }),
+    )}
     ${saveButton(panel, changed)}
     ${
       offers(view, "planloom.undo")
-        ? linkButton(t("Undo all edits of this plan"), () => panel.decide(planId, { kind: "undo", planId }), {
-            icon: "discard",
-            id: "undo",
-          })
-        : offers(view, "planloom.redo")
-          ? linkButton(
-              t("Redo all edits of this plan"),
-              () => panel.decide(planId, { kind: "undo", planId, redo: true }),
-              { icon: "redo", id: "redo" },
-            )
-          : nothing
+        ? actionButton(panel, view.plan, view.actions, "undo", { id: "undo", icon: "discard", link: true })
+        : actionButton(panel, view.plan, view.actions, "redo", { id: "redo", icon: "redo", link: true })
     }
     <ul class="files">
       ${changed.map(
@@ -166,27 +159,27 @@ function files(panel: Panel, view: PlanView): View {
             title=${plain(now(file))}
             @click=${() => panel.post({ kind: "open", uri: now(file) })}
           >${shown(file.newUri == null ? name(file.uri) : `${name(file.uri)} → ${name(file.newUri)}`)}</button>
-          ${
-            file.merged
-              ? html`<span class="chip" title=${t("Merged with what you typed meanwhile")}>${icon("git-merge")}${t("merged")}</span>`
-              : nothing
-          }
-          ${
-            file.byCommand
-              ? html`<span class="chip" title=${file.lasting ? t("It cannot be taken back: the text from before is not known") : nothing}>${icon("terminal")}${t("by a command")}</span>`
-              : nothing
-          }
+          ${when(
+            file.merged,
+            () =>
+              html`<span class="chip" title=${t("Merged with what you typed meanwhile")}>${icon("git-merge")}${t("merged")}</span>`,
+          )}
+          ${when(
+            file.byCommand,
+            () =>
+              html`<span class="chip" title=${file.lasting ? t("It cannot be taken back: the text from before is not known") : nothing}>${icon("terminal")}${t("by a command")}</span>`,
+          )}
           ${lines(file.state === "applied" ? counted.get(now(file)) : undefined)}
           <span class="quiet" title=${plain(file.reason ?? "")}>${file.words}</span>
-          ${
-            counted.has(now(file)) && !file.lasting && file.state === "applied" && file.change !== "createFolder"
-              ? linkButton(t("Diff"), () => panel.post({ kind: "changes", planId, uri: now(file) }), {
-                  icon: "diff",
-                  classes: "diff",
-                  ariaLabel: plain(t("Diff of {0}", name(now(file)))),
-                })
-              : nothing
-          }
+          ${when(
+            counted.has(now(file)) && !file.lasting && file.state === "applied" && file.change !== "createFolder",
+            () =>
+              linkButton(t("Diff"), () => panel.post({ kind: "changes", planId, uri: now(file) }), {
+                icon: "diff",
+                classes: "diff",
+                ariaLabel: plain(t("Diff of {0}", name(now(file)))),
+              }),
+          )}
         </li>`,
       )}
     </ul>

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import type { PlanView } from "../../plan/views";
 import type { CommandOutput, ExecutedTool, Step } from "../../protocol";
 import { t } from "../../words";
-import { icon, linkButton, type Panel, shown, type View } from "../ui";
+import { asking, icon, linkButton, type Panel, shown, type View } from "../ui";
 
 const COMMAND = "run_command";
 
@@ -19,7 +19,7 @@ function outputKey(planId: string, step: Step): string {
   return `${planId} ${step.stepId} ${commandsOf(step).length}`;
 }
 
-/** The commands of a step with their output. An element whose `data-wants` names a key asks for what is stored. */
+/** The commands of a step with their output. What is stored is asked for. */
 export function commandOutput(panel: Panel, view: PlanView, step: Step): View {
   const { planId } = view.plan;
   const key = outputKey(planId, step);
@@ -27,7 +27,7 @@ export function commandOutput(panel: Panel, view: PlanView, step: Step): View {
   const wants = commandsOf(step).length > 0 && stored === undefined;
   const live = view.printed[step.stepId] ?? "";
   const runs = step.status === "running" || stored === undefined;
-  return html`${wants ? html`<span hidden data-wants=${key} data-plan=${planId} data-step=${step.stepId}></span>` : nothing}
+  return html`${wants ? html`<span hidden data-asks=${asking({ kind: "output", planId, stepId: step.stepId, key })}></span>` : nothing}
     ${stored?.map((each) => block(panel, planId, step, each)) ?? nothing}
     ${live === "" || !runs ? nothing : printed(live)}`;
 }

@@ -1,174 +1,54 @@
 // The form that adds or changes one step.
 
 import { html, nothing } from "lit";
+import { when } from "lit/directives/when.js";
 
-import type { FromPanel } from "../../panel/messages";
-import { AGENTS, type Plan, type Step } from "../../protocol";
+import { AGENTS, type Check, type Plan, type Step, type Template } from "../../protocol";
 import { t } from "../../words";
-import type { StepDraft } from "../planForms";
+import { below, formKeys, select, textArea, textField } from "../fields";
+import { CHECK_KINDS, FORM_KINDS, type FormKind, type StepDraft } from "../planForms";
 import { agentName } from "../text/format";
-import { fieldValue, type Panel, shown, type View } from "../ui";
+import { asking, button, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
-import { changedNode, formKind, kindField, nodeDraft, nodeFields } from "./nodeFields";
-import { changedRules, type Rule, ruleFields, rulesOf } from "./ruleFields";
+import { CHECK_FIELDS, type CheckDraft, editOf, isEmpty } from "./stepDraft";
 
-type StepEdit = Extract<FromPanel, { kind: "edit" }>["edits"][number];
+type Write = (change: (draft: StepDraft) => void) => void;
 
-export function draftOf(step: Step): StepDraft {
-  return {
-    target: { kind: "existing", stepId: step.stepId },
-    description: step.description,
-    instruction: step.instruction,
-    tool: step.tool ?? "",
-    args: step.args == null ? "" : JSON.stringify(step.args, null, 2),
-    dependsOn: [...step.dependsOn],
-    agent: step.agent,
-    critical: step.critical,
-    ...nodeDraft(step),
-    ...rulesOf(step),
-  };
-}
-
-export function emptyDraft(after: string | null): StepDraft {
-  return {
-    target: { kind: "new", after },
-    description: "",
-    instruction: "",
-    tool: "",
-    args: "",
-    dependsOn: [],
-    agent: "koda",
-    critical: false,
-  };
-}
-
-/** Whether the form holds something that would be lost if it closed. */
-export function hasWork(draft: StepDraft | undefined, plan: Plan): boolean {
-  if (draft === undefined) return false;
-  const { target } = draft;
-  if (target.kind === "new") {
-    const { description, instruction, tool, args, question = "", template = "", checks = [] } = draft;
-    const typed = [description, instruction, tool, args, question, template];
-    return typed.join("").trim() !== "" || checks.some(({ kind: _, ...of }) => Object.values(of).join("") !== "");
-  }
-  const step = plan.steps.find((each) => each.stepId === target.stepId);
-  return step !== undefined && editOf(draft, step) !== undefined;
-}
-
-export function editForm(panel: Panel, plan: Plan, step: Step): View {
-  return form(panel, plan, step);
-}
-
-export function addForm(panel: Panel, plan: Plan): View {
-  return form(panel, plan, undefined);
-}
-
-/** The edit of a draft: what differs from the step, undefined if nothing does, or the problem with the draft. */
-export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { problem: string } | undefined {
-  if (draft.description.trim() === "") return { problem: t("A step needs a description.") };
-  const node = changedNode(draft, step);
-  if ("problem" in node) return node;
-  const isTask = (draft.kind ?? "task") === "task";
-  const args = isTask ? readArgs(draft.args) : { value: null };
-  if ("problem" in args) return args;
-  const tool = draft.tool.trim() === "" ? null : draft.tool.trim();
-  const kind = tool === null ? "processing" : "tool_call";
-  const agent = AGENTS.find((each) => each === draft.agent) ?? "koda";
-  if (draft.target.kind === "new" || step === undefined) {
-    const after = draft.target.kind === "new" ? draft.target.after : null;
-    const instruction = isTask && draft.instruction.trim() !== "" ? draft.instruction : draft.description;
-    const { description, critical, dependsOn } = draft;
-    return {
-      op: "add",
-      after,
-      step: {
-        description,
-        instruction,
-        agent,
-        critical,
-        dependsOn: [...dependsOn],
-        ...(isTask ? { kind, ...(tool === null ? {} : { tool, args: args.value ?? {} }) } : {}),
-        ...node,
-        ...changedRules(draft, undefined),
-      },
-    };
-  }
-  const set: Extract<StepEdit, { op: "update" }>["set"] = { ...changedRules(draft, step), ...node };
-  if (draft.description !== step.description) set.description = draft.description;
-  if (draft.critical !== step.critical) set.critical = draft.critical;
-  if (draft.dependsOn.join("\n") !== step.dependsOn.join("\n")) set.dependsOn = [...draft.dependsOn];
-  if (isTask) {
-    if (draft.instruction !== step.instruction) set.instruction = draft.instruction;
-    if (tool !== (step.tool ?? null)) set.tool = tool;
-    if (formKind(step) !== "task" || (tool === null) !== (step.tool == null)) set.kind = kind;
-    if (JSON.stringify(args.value) !== JSON.stringify(step.args ?? null)) set.args = args.value;
-    if (agent !== step.agent) set.agent = agent;
-  }
-  return Object.keys(set).length === 0 ? undefined : { op: "update", stepId: step.stepId, set };
-}
-
-type ArgsValue = Extract<StepEdit, { op: "update" }>["set"]["args"];
-
-/** Reads typed arguments: one JSON object, or null if nothing is typed. */
-export function readArgs(text: string): { value: NonNullable<ArgsValue> | null } | { problem: string } {
-  if (text.trim() === "") return { value: null };
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      return { problem: t("Arguments are a JSON object: {0}.", "{ … }") };
-    return { value: value as NonNullable<ArgsValue> };
-  } catch (error) {
-    return { problem: t("Arguments are no JSON: {0}", error instanceof Error ? error.message : String(error)) };
-  }
-}
-
-function form(panel: Panel, plan: Plan, step: Step | undefined): View {
+/** The form for a step of the plan, or for a new one. */
+export function stepForm(panel: Panel, plan: Plan, step: Step | undefined): View {
   const { planId, version } = plan;
   const draft = panel.forms(planId).step;
   if (draft === undefined) return nothing;
   const close = () => panel.change(planId, (forms) => delete forms.step);
-  const write = (change: (draft: StepDraft) => void) =>
+  const write: Write = (change) =>
     panel.change(planId, (forms) => {
       if (forms.step !== undefined) change(forms.step);
     });
-  const typed: Typed = (name) => (event) => write((now) => (now[name] = fieldValue(event)));
   const save = () => {
-    const now = panel.forms(planId).step ?? draft;
-    const edit = editOf(now, step);
+    const edit = editOf(panel.forms(planId).step ?? draft, step);
     if (edit === undefined) return close();
     const problem = "problem" in edit ? edit.problem : undefined;
     write((each) => (each.problem = problem));
-    if (!("problem" in edit)) panel.decide(planId, { kind: "edit", planId, version, edits: [edit] }, { form: "step" });
+    if (!("problem" in edit)) panel.decide(planId, "planloom/plan/edit", { planId, version, edits: [edit] }, "step");
   };
   const others = plan.steps.filter((each) => each.stepId !== step?.stepId);
   return html`<div
     class="step-form"
     role="form"
     aria-label=${step === undefined ? t("New step") : t("Edit step")}
-    @keydown=${(event: KeyboardEvent) => {
-      if (event.key === "Escape") close();
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
-    }}
+    @keydown=${formKeys(close, save)}
   >
-    <label for="step-description">${t("Description")}</label>
-    <vscode-textfield
-      id="step-description"
-      .label=${t("Description")}
-      .value=${draft.description}
-      @input=${typed("description")}
-    ></vscode-textfield>
-    ${kindField(draft, write)}
-    ${(draft.kind ?? "task") === "task" ? taskFields(draft, typed) : nothing}
+    ${line("description", t("Description"), draft, write)} ${kindField(draft, write)}
+    ${(draft.kind ?? "task") === "task" ? taskFields(draft, write) : nothing}
     ${nodeFields(panel, draft, write)}
-    ${
-      others.length === 0
-        ? nothing
-        : html`<fieldset>
-          <legend>${t("Waits for")}</legend>
-          ${others.map((each) => dependency(plan, draft, each, write))}
-        </fieldset>`
-    }
-    ${ruleFields(draft, typed)}
+    ${when(
+      others.length > 0,
+      () => html`<fieldset>
+        <legend>${t("Waits for")}</legend>
+        ${others.map((each) => dependency(plan, draft, each, write))}
+      </fieldset>`,
+    )}
+    ${ruleFields(draft, write)}
     <vscode-checkbox
       .label=${t("The plan fails if this step fails")}
       ?checked=${draft.critical}
@@ -176,64 +56,45 @@ function form(panel: Panel, plan: Plan, step: Step | undefined): View {
     ></vscode-checkbox>
     ${draft.problem === undefined ? nothing : html`<p class="bad" role="alert">${shown(draft.problem)}</p>`}
     <div class="actions">
-      <vscode-button
-        id="step-save"
-        ?disabled=${isBusy(panel.ui, planId, { form: "step" })}
-        @click=${save}
-      >${step === undefined ? t("Add step") : t("Save step")}</vscode-button>
-      <vscode-button secondary @click=${close}>${t("Back")}</vscode-button>
+      ${button(step === undefined ? t("Add step") : t("Save step"), save, {
+        id: "step-save",
+        disabled: isBusy(panel.ui, planId, "step"),
+      })}
+      ${button(t("Back"), close, { secondary: true })}
       <span class="hint grow">${t("Ctrl+⏎ saves")}</span>
     </div>
   </div>`;
 }
 
-type Typed = (name: "description" | "instruction" | "tool" | "args" | "agent" | Rule) => (event: Event) => void;
+type Line = "description" | "tool" | "question" | "when" | "forEach" | "repeatUntil";
 
-function taskFields(draft: StepDraft, typed: Typed): View {
-  return html`<label for="step-instruction">${t("Instruction")}</label>
-    <vscode-textarea
-      id="step-instruction"
-      .label=${t("Instruction")}
-      rows="3"
-      resize="vertical"
-      .value=${draft.instruction}
-      @input=${typed("instruction")}
-    ></vscode-textarea>
-    <div class="two">
-      <span><label for="step-tool">${t("Tool")}</label>
-        <vscode-textfield
-          id="step-tool"
-          .label=${t("Tool")}
-          placeholder=${t("none: an instruction for the agent")}
-          .value=${draft.tool}
-          @input=${typed("tool")}
-        ></vscode-textfield></span>
-      <span><label for="step-agent">${t("Agent")}</label>
-        <vscode-single-select id="step-agent" .label=${t("Agent")} @change=${typed("agent")}>
-          ${AGENTS.map(
-            (agent) =>
-              html`<vscode-option value=${agent} ?selected=${agent === draft.agent}>${agentName(agent)}</vscode-option>`,
-          )}
-        </vscode-single-select></span>
-    </div>
-    <label for="step-args">${t("Arguments (JSON)")}</label>
-    <vscode-textarea
-      id="step-args"
-      .label=${t("Arguments")}
-      rows="4"
-      monospace
-      resize="vertical"
-      .value=${draft.args}
-      @input=${typed("args")}
-    ></vscode-textarea>`;
+/** A field of one line below its words. */
+function line(name: Line, words: string, draft: StepDraft, write: Write, placeholder = ""): View {
+  const id = `step-${name}`;
+  const typed = (text: string) => write((now) => (now[name] = text));
+  return below(id, words, textField(words, draft[name] ?? "", typed, { id, placeholder }));
 }
 
-function dependency(
-  plan: Plan,
-  draft: StepDraft,
-  step: Step,
-  write: (change: (draft: StepDraft) => void) => void,
-): View {
+function taskFields(draft: StepDraft, write: Write): View {
+  const area = (name: "instruction" | "args", words: string, label: string, more: object): View => {
+    const id = `step-${name}`;
+    return below(
+      id,
+      words,
+      textArea(label, draft[name], (text) => write((now) => (now[name] = text)), { id, ...more }),
+    );
+  };
+  const agents = AGENTS.map((agent) => [agent, agentName(agent)] as const);
+  const choose = (agent: string) => write((now) => (now.agent = agent));
+  return html`${area("instruction", t("Instruction"), t("Instruction"), {})}
+    <div class="two">
+      <span>${line("tool", t("Tool"), draft, write, t("none: an instruction for the agent"))}</span>
+      <span>${below("step-agent", t("Agent"), select(t("Agent"), agents, draft.agent, choose, { id: "step-agent" }))}</span>
+    </div>
+    ${area("args", t("Arguments (JSON)"), t("Arguments"), { rows: 4, monospace: true })}`;
+}
+
+function dependency(plan: Plan, draft: StepDraft, step: Step, write: Write): View {
   const number = plan.steps.indexOf(step) + 1;
   const on = draft.dependsOn.includes(step.stepId);
   const toggle = () =>
@@ -246,4 +107,131 @@ function dependency(
     .checked=${on}
     @change=${toggle}
   /> <span class="number">${number}</span> <span>${shown(step.description)}</span></label>`;
+}
+
+/** What decides whether and how often a step runs. */
+function ruleFields(draft: StepDraft, write: Write): View {
+  const { when = "", forEach = "", repeatUntil = "" } = draft;
+  return html`<details class="rules" ?open=${`${when}${forEach}${repeatUntil}` !== ""}>
+    <summary>${t("Condition and loop")}</summary>
+    ${line("when", t("Runs only if"), draft, write, "steps.ID.ok, exists('path'), …")}
+    ${line("forEach", t("For each of"), draft, write, "glob('src/*.py'), $ID, [1, 2]")}
+    ${line("repeatUntil", t("Again until"), draft, write, "last.ok")}
+  </details>`;
+}
+
+export function kindField(draft: StepDraft, write: Write): View {
+  const words: Record<FormKind, string> = {
+    task: t("Task"),
+    check: t("Check"),
+    approval: t("Approval"),
+    clarification: t("Question"),
+    sub_plan: t("Sub-plan"),
+  };
+  const kinds = FORM_KINDS.map((kind) => [kind, words[kind]] as const);
+  const choose = (value: string) => {
+    const kind = FORM_KINDS.find((each) => each === value);
+    write((each) => {
+      each.kind = kind;
+      // A check that nobody has written would keep a task from being saved.
+      const written = (each.checks ?? []).filter((check) => !isEmpty(check));
+      each.checks = kind === "check" && written.length === 0 ? [{ kind: "command" }] : written;
+    });
+  };
+  const id = "step-kind";
+  return below(id, t("Kind"), select(t("Kind"), kinds, draft.kind ?? "task", choose, { id }));
+}
+
+/** The fields of the kind that is chosen; the checks of any step that has some. */
+export function nodeFields(panel: Panel, draft: StepDraft, write: Write): View {
+  const { kind, checks = [] } = draft;
+  const optional = kind === "approval" ? t("Shall the plan go on?") : "";
+  return html`${when(kind === "approval" || kind === "clarification", () => line("question", t("Question"), draft, write, optional))}${kind === "sub_plan" ? templateFields(panel.ui.templates ?? [], draft, write) : nothing}${when(kind === "check" || checks.length > 0, () => checkFields(checks, write))}`;
+}
+
+function checkFields(checks: readonly CheckDraft[], write: Write): View {
+  const words: Record<Check["kind"], string> = {
+    command: t("Command succeeds"),
+    condition: t("Condition holds"),
+    file_exists: t("File exists"),
+    file_contains: t("File contains"),
+    no_new_errors: t("No new errors"),
+  };
+  const kinds = CHECK_KINDS.map((kind) => [kind, words[kind]] as const);
+  const add = () => write((now) => (now.checks = [...(now.checks ?? []), { kind: "command" }]));
+  const change = (index: number, more: Partial<CheckDraft>) =>
+    write((now) => (now.checks = now.checks?.map((each, place) => (place === index ? { ...each, ...more } : each))));
+  const field = (check: CheckDraft, index: number, name: "path" | "text" | "command"): View => {
+    const isCondition = check.kind === "condition";
+    const [label, placeholder] = {
+      command: [t("Command"), "make test"] as const,
+      path: [t("Path"), "src/main.py"] as const,
+      text: isCondition ? ([t("Condition"), "steps.ID.ok"] as const) : ([t("Text"), ""] as const),
+    }[name];
+    const options = { id: `step-check-${index}-${name}`, classes: "whole", placeholder };
+    return textField(label, check[name] ?? "", (text) => change(index, { [name]: text }), options);
+  };
+  const choose = (index: number) => (value: string) => {
+    const kind = CHECK_KINDS.find((each) => each === value);
+    if (kind !== undefined) change(index, { kind, path: undefined, text: undefined, command: undefined });
+  };
+  return html`<fieldset>
+    <legend>${t("Checks")}</legend>
+    ${checks.map(
+      (check, index) => html`<div class="check-fields">
+        ${select(t("Check"), kinds, check.kind, choose(index), { id: `step-check-${index}` })}
+        ${iconButton("trash", t("Remove this check"), () => write((now) => now.checks?.splice(index, 1)))}
+        ${CHECK_FIELDS[check.kind].map((name) => field(check, index, name))}
+      </div>`,
+    )}
+    ${linkButton(t("Add a check"), add, { icon: "add", id: "step-add-check" })}
+  </fieldset>`;
+}
+
+/** The name under which a step names a template: its id where another one has the name, too. */
+export function nameOf(template: Template, templates: readonly Template[]): string {
+  return templates.some((each) => each !== template && isNamed(each, template.name))
+    ? template.templateId
+    : template.name;
+}
+
+function isNamed(template: Template, name: string): boolean {
+  return template.templateId === name || template.name.toLowerCase() === name.toLowerCase();
+}
+
+function templateOf(name: string | undefined, templates: readonly Template[]): Template | undefined {
+  if (name === undefined) return undefined;
+  return templates.find(({ templateId }) => templateId === name) ?? templates.find((each) => isNamed(each, name));
+}
+
+function templateFields(known: readonly Template[], draft: StepDraft, write: Write): View {
+  const chosen = templateOf(draft.template, known);
+  const choose = (value: string) => {
+    const name = value || undefined;
+    const names = templateOf(name, known)?.parameters.map((each) => each.name) ?? [];
+    write((now) => {
+      now.template = name;
+      now.values = Object.fromEntries(Object.entries(now.values ?? {}).filter(([each]) => names.includes(each)));
+    });
+  };
+  const named = chosen === undefined ? (draft.template ?? "") : nameOf(chosen, known);
+  const offered = [
+    ["", ""] as const,
+    ...(chosen === undefined && named !== "" ? [[named, named] as const] : []),
+    ...known.map((each) => [nameOf(each, known), each.name] as const),
+  ];
+  const id = "step-template";
+  return html`<span hidden data-asks=${asking({ kind: "templates" })}></span>
+    ${below(id, t("Template"), select(t("Template"), offered, named, choose, { id }))}
+    ${chosen?.parameters.map((parameter) => {
+      const { name, default: usual } = parameter;
+      const typed = (text: string) => write((now) => (now.values = { ...now.values, [name]: text }));
+      const options = { id: `step-value-${name}`, placeholder: usual ?? "" };
+      return below(options.id, parameterWords(parameter), textField(name, draft.values?.[name] ?? "", typed, options));
+    })}`;
+}
+
+/** The words for the field of a template's parameter. */
+export function parameterWords({ name, description, default: usual }: Template["parameters"][number]): View {
+  return html`<span class="template-name">${shown(name)}</span>${when(usual == null, () => html`<span class="warn" title=${t("required")}>*</span>`)} <span class="quiet">${shown(description)}</span>`;
 }

@@ -2,12 +2,13 @@
 
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { when } from "lit/directives/when.js";
 
 import type { PlanView } from "../../plan/views";
 import type { Check, CheckWords, JsonObject, Plan, Step, StepView } from "../../protocol";
 import { t } from "../../words";
-import { questionsBefore } from "../cards/askedQuestions";
 import { planGraph, selectedStep } from "../graph/planGraph";
+import { actionButton } from "../plan/actions";
 import { runningStep } from "../plan/planBar";
 import type { StepDraft } from "../planForms";
 import { duration, firstLine, headline, valueText } from "../text/format";
@@ -16,9 +17,9 @@ import { markdownView } from "../text/markdownView";
 import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { commandOutput, isCommand } from "./commandOutput";
 import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
-import { addForm, draftOf, editForm, emptyDraft, hasWork } from "./stepForm";
-import { stepLook } from "./stepLook";
-import { loopPosition, NODE_ICON, stepRules } from "./stepRules";
+import { draftOf, emptyDraft, hasWork } from "./stepDraft";
+import { stepForm } from "./stepForm";
+import { loopPosition, NODE_ICON, questionsBefore, stepLook, stepRules } from "./stepParts";
 
 /** Whether the plan's status allows its steps to be edited. */
 function isEditable(plan: Plan): boolean {
@@ -46,21 +47,18 @@ export function steps(panel: Panel, view: PlanView): View {
         (step) => step.stepId,
         (step, index) => row(panel, view, drawn ? plan.steps.indexOf(step) : index),
       )}
-      ${
-        editable && target?.kind === "new" && !isStep(plan, target.after)
-          ? html`<li class="step editing">${addForm(panel, plan)}</li>`
-          : nothing
-      }
+      ${when(
+        editable && target?.kind === "new" && !isStep(plan, target.after),
+        () => html`<li class="step editing">${stepForm(panel, plan, undefined)}</li>`,
+      )}
     </ol>
-    ${
-      editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId)))
-        ? linkButton(t("Add a step"), () => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null)), {
-            icon: "add",
-            classes: "add",
-            id: "add-step",
-          })
-        : nothing
-    }
+    ${when(editable && (target === undefined || (target.kind === "existing" && !isStep(plan, target.stepId))), () =>
+      linkButton(t("Add a step"), () => start(panel, plan, emptyDraft(plan.steps.at(-1)?.stepId ?? null)), {
+        icon: "add",
+        classes: "add",
+        id: "add-step",
+      }),
+    )}
   </section>`;
 }
 
@@ -92,7 +90,7 @@ function row(panel: Panel, view: PlanView, index: number): View {
   const forms = panel.forms(plan.planId);
   const target = forms.step?.target;
   if (target?.kind === "existing" && target.stepId === step.stepId && isEditable(plan))
-    return html`<li class="step editing">${editForm(panel, plan, step)}</li>`;
+    return html`<li class="step editing">${stepForm(panel, plan, step)}</li>`;
   const look = stepLook(each);
   const open = forms.open.includes(step.stepId);
   const toggle = () =>
@@ -124,22 +122,20 @@ function row(panel: Panel, view: PlanView, index: number): View {
         </span>
         <span class="step-side">${side(panel, view, each)}</span>
       </div>
-      ${
-        (runs(each) || each.position != null) && step.progress != null && step.progress > 0 && step.progress < 100
-          ? html`<vscode-progress-bar
-            .value=${step.progress}
-            max="100"
-            aria-label=${t("Progress of the step")}
-          ></vscode-progress-bar>`
-          : nothing
-      }
+      ${when(
+        (runs(each) || each.position != null) && step.progress != null && step.progress > 0 && step.progress < 100,
+        () => html`<vscode-progress-bar
+          .value=${step.progress}
+          max="100"
+          aria-label=${t("Progress of the step")}
+        ></vscode-progress-bar>`,
+      )}
       ${open ? details(panel, view, each, index) : nothing}
     </li>
-    ${
-      newStepAt(panel, plan, step.stepId) && isEditable(plan)
-        ? html`<li class="step editing">${addForm(panel, plan)}</li>`
-        : nothing
-    }`;
+    ${when(
+      newStepAt(panel, plan, step.stepId) && isEditable(plan),
+      () => html`<li class="step editing">${stepForm(panel, plan, undefined)}</li>`,
+    )}`;
 }
 
 /** The step whose row Tab reaches: the one that had the focus last, else one at work, else the first with a row. */
@@ -181,16 +177,15 @@ function meta(each: StepView): View {
     ${loopPosition(each)} ${stepRules(each)}
     ${background == null ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background)}</span>`}
     ${step.critical ? html`<span class="warn" title=${t("If this step fails, the plan fails")}>${t("critical")}</span>` : nothing}
-    ${
-      step.requiresApproval && step.status !== "completed"
-        ? html`<span title=${t("Asks before it changes anything")}>${icon("shield")}${t("asks")}</span>`
-        : nothing
-    }
-    ${
-      step.reverted == null
-        ? nothing
-        : html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? t("undone") : t("partly undone")}</span>`
-    }`;
+    ${when(
+      step.requiresApproval && step.status !== "completed",
+      () => html`<span title=${t("Asks before it changes anything")}>${icon("shield")}${t("asks")}</span>`,
+    )}
+    ${when(
+      step.reverted != null,
+      () =>
+        html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? t("undone") : t("partly undone")}</span>`,
+    )}`;
 }
 
 /** The model's last words in a step that runs, which its opened details have too, and those of a direct run its answer. */
@@ -208,17 +203,12 @@ function callText({ tool, args }: { tool: string; args?: JsonObject }): View {
 function side(panel: Panel, view: PlanView, each: StepView): View {
   const { step, changed } = each;
   const worked = workedMs(each, Date.now());
-  return html`${
-    changed > 0
-      ? html`<span class="quiet" title=${t("Files changed")}>${icon("diff-modified")}${changed}</span>`
-      : nothing
-  }
+  return html`${when(changed > 0, () => html`<span class="quiet" title=${t("Files changed")}>${icon("diff-modified")}${changed}</span>`)}
     ${runs(each) && step.attempts > 1 ? html`<span class="quiet">${t("attempt {0}", step.attempts)}</span>` : nothing}
-    ${
-      worked === undefined
-        ? nothing
-        : html`<span class="quiet time" title=${t("Time worked, without waiting for you")}>${duration(worked)}</span>`
-    }
+    ${when(
+      worked,
+      (ms) => html`<span class="quiet time" title=${t("Time worked, without waiting for you")}>${duration(ms)}</span>`,
+    )}
     ${icon(panel.forms(view.plan.planId).open.includes(step.stepId) ? "chevron-down" : "chevron-right")}`;
 }
 
@@ -246,25 +236,22 @@ function details(panel: Panel, view: PlanView, each: StepView, index: number): V
         : html`<p class="instruction">${shown(step.instruction)}</p>`
     }
     ${commands.length > 0 ? nothing : argumentTable(step)}
-    ${
-      step.checks.length === 0
-        ? nothing
-        : html`<ul class="checks" aria-label=${t("Checks")}>${step.checks.map((check, place) => checkRow(check, each.checks?.[place]))}</ul>`
-    }
-    ${
-      calls.length === 0
-        ? nothing
-        : html`<ul class="calls" aria-label=${t("Tool calls")}>
-          ${calls.map(
-            (call) =>
-              html`<li>
-                ${call.ok ? icon("check", t("succeeded"), "good") : icon("close", t("failed"), "bad")}<b>${shown(call.tool)}</b>
-                <span class="arg">${shown(headline(call.args))}</span>${
-                  call.deduplicated ? html`<i class="quiet">${t("same as before")}</i>` : nothing
-                }<span class="quiet">${shown(call.summary)}</span></li>`,
-          )}
-        </ul>`
-    }
+    ${when(
+      step.checks.length > 0,
+      () =>
+        html`<ul class="checks" aria-label=${t("Checks")}>${step.checks.map((check, place) => checkRow(check, each.checks?.[place]))}</ul>`,
+    )}
+    ${when(
+      calls.length > 0,
+      () => html`<ul class="calls" aria-label=${t("Tool calls")}>
+        ${calls.map(
+          (call) =>
+            html`<li>
+              ${call.ok ? icon("check", t("succeeded"), "good") : icon("close", t("failed"), "bad")}<b>${shown(call.tool)}</b>
+              <span class="arg">${shown(headline(call.args))}</span>${when(call.deduplicated, () => html`<i class="quiet">${t("same as before")}</i>`)}<span class="quiet">${shown(call.summary)}</span></li>`,
+        )}
+      </ul>`,
+    )}
     ${questionsBefore(view, step.stepId)} ${commandOutput(panel, view, step)}
     ${stream === "" ? said(view, step) : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
     ${step.result?.summary == null || isSaid(step.result.summary) ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
@@ -306,29 +293,11 @@ function checkRow(check: Check, words: CheckWords | undefined): View {
     ><span class="quiet">${shown(check.detail)}</span></li>`;
 }
 
-function undo(panel: Panel, view: PlanView, { step, actions = [] }: StepView): View {
-  const { planId } = view.plan;
-  const { stepId } = step;
-  const takes = actions.some(({ command }) => command === "planloom.undo");
-  const back = actions.some(({ command }) => command === "planloom.redo");
-  if (!takes && !back) return nothing;
+function undo(panel: Panel, { plan }: PlanView, { actions = [] }: StepView): View {
+  if (!actions.some(({ command }) => command === "planloom.undo" || command === "planloom.redo")) return nothing;
   return html`<div class="actions">
-    ${
-      takes
-        ? linkButton(t("Undo this step"), () => panel.decide(planId, { kind: "undo", planId, stepId }), {
-            icon: "discard",
-            classes: "undo-step",
-          })
-        : nothing
-    }
-    ${
-      back
-        ? linkButton(t("Redo this step"), () => panel.decide(planId, { kind: "undo", planId, stepId, redo: true }), {
-            icon: "redo",
-            classes: "redo-step",
-          })
-        : nothing
-    }
+    ${actionButton(panel, plan, actions, "undo", { icon: "discard", classes: "undo-step", link: true })}
+    ${actionButton(panel, plan, actions, "redo", { icon: "redo", classes: "redo-step", link: true })}
   </div>`;
 }
 
@@ -354,7 +323,8 @@ function tools(panel: Panel, plan: Plan, step: Step, index: number): View {
 type Edit = { op: "skip" | "unskip" | "remove"; stepId: string } | { op: "move"; stepId: string; after: string | null };
 
 function edit(panel: Panel, plan: Plan, change: Edit): void {
-  panel.decide(plan.planId, { kind: "edit", planId: plan.planId, version: plan.version, edits: [change] });
+  const { planId, version } = plan;
+  panel.decide(planId, "planloom/plan/edit", { planId, version, edits: [change] });
 }
 
 function move(panel: Panel, plan: Plan, index: number, by: -1 | 1): void {
