@@ -853,3 +853,16 @@ async def test_someone_types_anywhere_while_the_plan_runs(folder: Path, late: fl
         client.save(reader.shown[0])
         await client.until(lambda: "status: completed" in reader.text and reader.text.count("- [x] ") == 8)
         await client.until(lambda: diagnostics(client) == [] and reader.text.count("→ Created") == 8)
+
+
+async def test_the_documents_of_plans_are_no_unsaved_work_that_a_command_waits_for(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client, Start="Start execution", Allow="Allow once")
+        client.open((folder / "a.txt").as_uri(), "typed\n")
+        created = await plan(client, "1. Run `touch made.txt`\n2. List files")
+        await client.until(lambda: "status: paused" in reader.text)
+        found = (await client.request("planloom/plan/get", {"planId": created["planId"]}))["plan"]
+        assert found["pauseReason"] == "unsaved_files"
+        assert "a.txt" in found["pauseDetail"] and ".plan.md" not in found["pauseDetail"]
+        client.save((folder / "a.txt").as_uri())
+        await client.until((folder / "made.txt").exists)

@@ -197,7 +197,8 @@ def _why_left(step: Step, reason: str, t: Words) -> str:
 
 def _rest(plan: Plan, left: tuple[NotDone, ...]) -> str:
     """A request for the steps that are left. The rules planner reads a list literally if nothing else is there."""
-    texts = (step.instruction or step.description for each in left if (step := plan.step(each.step_id)))
+    undone = [step for each in left if (step := plan.step(each.step_id))]
+    texts = ("\n\n".join((each.instruction or each.description, *plan.answers(each.step_id))) for each in undone)
     listed = "\n".join(f"{number}. {text.strip()}" for number, text in enumerate(texts, start=1))
     if plan.author == "rules":
         return listed

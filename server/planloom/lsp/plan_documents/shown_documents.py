@@ -136,6 +136,7 @@ class PlanDocuments:
         self._elsewhere: set[PlanId] = set()
         self._offered: set[Uri] = set()
         view.documents.listen(self._on_text)
+        view.documents.is_own = self._is_own
         # Some editors open a document before the application is ready.
         for document in view.documents.all():
             self._on_text(document.uri)
@@ -143,6 +144,9 @@ class PlanDocuments:
     def of(self, uri: str) -> Shown | None:
         """The document at a URI, if it is one of a plan."""
         return next((each for each in self._shown.values() if normalized(each.uri) == normalized(uri)), None)
+
+    def _is_own(self, uri: Uri) -> bool:
+        return f"/{FOLDER}/" in uri or self.of(uri) is not None
 
     def shown(self, plan_id: PlanId) -> Shown | None:
         """The document of a plan, if it has one that this connection knows."""
