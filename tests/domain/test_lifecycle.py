@@ -160,7 +160,9 @@ def test_an_answer_is_kept_beside_the_instruction() -> None:
     )
     answered = plan.step(StepId("a"))
     assert answered is not None and answered.status == "pending"
-    assert plan.answers(StepId("a")) == ("Which colour?\nAnswer: blue",) and "blue" not in answered.instruction
+    assert (
+        plan.answers(StepId("a")) == ("Which colour?\nAnswer: blue",) and "blue" not in answered.instruction
+    )
     assert plan.pending.questions == ()
 
 

@@ -251,7 +251,7 @@ def task_list(plan: Plan, current: Step, *, with_ids: bool = False) -> str:
 
 
 def current_task(step: Step, answers: Sequence[str] = (), *, is_known: bool = False) -> str:
-    """The current task in full, with its answered questions, but for an instruction that the conversation shows already."""
+    """The current task in full, with the answers to it, but for an instruction that the conversation shows already."""
     lines = [step.description]
     if step.instruction and step.instruction != step.description and not is_known:
         lines.append(step.instruction)

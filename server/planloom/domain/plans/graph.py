@@ -190,7 +190,7 @@ def asked(plan: Plan) -> Mapping[Wait, Sequence[Approval | Conflict | Question |
 
 def step_waits(plan: Plan) -> Mapping[StepId | None, Wait]:
     """The decision for which each step waits, of several the most pressing."""
-    return {each.step_id: wait for wait, matters in reversed(asked(plan).items()) for each in matters}
+    return {each.step_id: wait for wait, matters in reversed([*asked(plan).items()]) for each in matters}
 
 
 def waits_in_words(plan: Plan) -> str | None:
