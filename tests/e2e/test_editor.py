@@ -213,12 +213,16 @@ async def test_nothing_is_changed_before_the_folder_is_trusted(
 
 @pytest.mark.parametrize(
     ("editor", "button", "text"),
-    [(None, "Allow once", "new\n"), ("neovim", "No", "old\n"), ("emacs", "Allow once", "new\n")],
+    [
+        (None, "Allow once", "new\n"),
+        ("neovim", "Skip these changes", "old\n"),
+        ("emacs", "Allow once", "new\n"),
+    ],
 )
 async def test_a_client_that_knows_nothing_of_planloom_decides_by_buttons(
     client: Desk, folder: Path, notes: str, editor: str | None, button: str, text: str
 ) -> None:
-    client.press = ("Start", button)
+    client.press = ("Start execution", button)
     await client.begin(folder, editor=editor, extension=None)
     params = types.ExecuteCommandParams("planloom.plan", [EDIT])
     created = await client.workspace_execute_command_async(params)

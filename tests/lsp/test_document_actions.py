@@ -10,7 +10,7 @@ import pytest
 
 from planloom.domain.changes import Conflict, ConflictFile, EditRecord
 from planloom.domain.plans.plan import Pending, Plan, PlanStatus, Question, Recovery
-from planloom.domain.safety.approvals import Approval, ApprovalFile
+from planloom.domain.safety.approvals import Approval, ApprovalFile, ListPlace
 from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, Uri
 from planloom.lsp import commands
 from planloom.lsp.plan_documents import shown_documents
@@ -21,8 +21,8 @@ from tests.support.fake_application import a_plan
 from tests.support.lsp_client import FULL, TIMEOUT, Failed, LspClient, NeverAnswered
 
 ONE, TWO = StepId("step_1"), StepId("step_2")
-REVIEW = ["Start execution", "Reject", "Execute directly", "Keep for later", "Cancel", "Plan again"]
-RUNS = ["Pause", "Cancel"]
+REVIEW = ["Start execution", "Reject", "Execute directly", "Keep for later", "Cancel the plan", "Plan again"]
+RUNS = ["Pause", "Cancel the plan"]
 
 
 def made(name: str, step: StepId | None, *reverts: str, state: Any = "applied") -> EditRecord:
@@ -48,6 +48,17 @@ APPROVAL = Approval(
 )
 FILE = ApprovalFile(uri=Uri("file:///a"), change="delete", added=0, removed=1, resolved_path="/a")
 DELETE = APPROVAL.model_copy(update={"effect": "destroy", "files": (FILE,)})
+LISTED = tuple(
+    APPROVAL.model_copy(
+        update={
+            "approval_id": ApprovalId(command),
+            "effect": "execute",
+            "command": command,
+            "listed": ListPlace(list_id="make", position=number, size=2),
+        }
+    )
+    for number, command in enumerate(("make", "ls"), start=1)
+)
 QUESTION = Question(step_id=ONE, question="Which?", options=("80", "443"))
 FAILED = Recovery(step_id=ONE, error="no", options=("retry", "skip", "abort"))
 CONFLICT = Conflict(edit_id=EditId("e1"), step_id=TWO, files=(ConflictFile(uri=Uri("file:///a"), hunks=()),))
@@ -55,7 +66,7 @@ EDITS = (made("e1", ONE), made("e2", TWO))
 UNDONE = (*EDITS[:1], made("e2", TWO, state="reverted"), made("u2", TWO, "e2"))
 
 STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
-    ("draft", Situation(a_plan(status="draft")), ["Execute directly", "Pause", "Cancel"], {}),
+    ("draft", Situation(a_plan(status="draft")), ["Execute directly", "Pause", "Cancel the plan"], {}),
     (
         "pending_approval",
         Situation(with_steps("pending", "skipped")),
@@ -79,13 +90,26 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
         "executing, asks for an approval",
         Situation(a_plan(status="executing", pending=Pending(approvals=(APPROVAL,)))),
         RUNS,
-        {ONE: ["Allow once", "Allow for this plan", "No"]},
+        {ONE: ["Allow once", "Allow for this plan", "Skip these changes"]},
+    ),
+    (
+        "executing, asks for two commands at once",
+        Situation(a_plan(status="executing", pending=Pending(approvals=LISTED))),
+        RUNS,
+        {
+            ONE: [
+                *("Run all", "Run none"),
+                *("Allow once: make", "Allow for this plan: make", "Do not run it: make"),
+                *("Allow once: ls", "Allow for this plan: ls", "Do not run it: ls"),
+                *("Show the command", "Show the command"),
+            ]
+        },
     ),
     (
         "executing, asks to delete",
         Situation(a_plan(status="executing", pending=Pending(approvals=(DELETE,)))),
         RUNS,
-        {ONE: ["Allow once", "No", "Show changes"]},
+        {ONE: ["Allow once", "Skip these changes", "Show changes"]},
     ),
     (
         "executing, asks a question",
@@ -109,7 +133,7 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
         "executing, a conflict",
         Situation(a_plan(status="executing", pending=Pending(conflicts=(CONFLICT,)))),
         RUNS,
-        {TWO: ["Keep mine", "Take Planloom's", "Keep both"]},
+        {TWO: ["Keep mine", "Take Planloom's", "Keep both", "Use the merged document"]},
     ),
     (
         "paused, a step has failed",
@@ -121,19 +145,19 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
                 pending=Pending(recoveries=(FAILED,)),
             )
         ),
-        ["Resume", "Back to review", "Cancel", "Plan again"],
+        ["Resume", "Back to review", "Cancel the plan", "Plan again"],
         {ONE: ["Retry", "Skip", "End the plan"], TWO: ["Skip this step"]},
     ),
     (
         "paused before it was approved",
         Situation(with_steps("completed", "completed", status="paused")),
-        ["Back to review", "Cancel", "Plan again"],
+        ["Back to review", "Cancel the plan", "Plan again"],
         {},
     ),
     (
         "paused while it was drafted",
         Situation(a_plan(status="paused", version=0, steps=())),
-        ["Resume", "Cancel", "Plan again"],
+        ["Resume", "Cancel the plan", "Plan again"],
         {},
     ),
     ("rejected", Situation(a_plan(status="rejected")), ["Plan again"], {}),
@@ -257,7 +281,7 @@ async def test_a_step_says_what_it_proposes_and_what_it_has_changed(folder: Path
     lines = "".join(f"line {number}\n" for number in range(50))
     (folder / "a.txt").write_text(lines + "```\n<img src=x>\u202e\n")
     async with plain(folder) as client:
-        reader = Reader(client, Start="Start", Allow="Allow once")
+        reader = Reader(client, Start="Start execution", Allow="Allow once")
         is_asked, go = asyncio.Event(), asyncio.Event()
 
         async def answer(params: dict[str, Any]) -> Any:
@@ -276,7 +300,8 @@ async def test_a_step_says_what_it_proposes_and_what_it_has_changed(folder: Path
 
         proposed = await said("^step_1")
         assert proposed == (
-            "**Proposed**\n\n`a.txt`\n\n````diff\n@@ -47,6 +47,6 @@\n line 46\n line 47\n line 48\n"
+            "Waits for your approval\n\n**Proposed**\n\n`a.txt`: edited\n\n"
+            "````diff\n@@ -47,6 +47,6 @@\n line 46\n line 47\n line 48\n"
             "-line 49\n+line 50\n ```\n <img src=x><U+202E>\n````"
         )
         await press(client, reader, "Show changes", "^step_1")
@@ -284,7 +309,7 @@ async def test_a_step_says_what_it_proposes_and_what_it_has_changed(folder: Path
         assert "\n+line 50\n" in client.buffers[reader.shown[-1]].text
         go.set()
         await client.until(lambda: "status: completed" in reader.text)
-        assert proposed.partition("\n")[2] in await said("^step_1")
+        assert proposed.partition("**Proposed**")[2] in await said("^step_1")
         assert "**Changed**" in await said("^step_1")
         deleted = await said("^step_2")
         assert deleted.count("\n-line") == 39 and deleted.endswith("and 13 more lines")
@@ -337,8 +362,8 @@ async def test_a_client_that_asks_for_texts_gets_diffs_and_plans_without_a_file(
         async def press(params: dict[str, Any]) -> dict[str, Any]:
             titles = [each["title"] for each in params["actions"]]
             wanted = (
-                ["Start"]
-                if "Start" in titles
+                ["Start execution"]
+                if "Start execution" in titles
                 else ["Show changes"]
                 if "diff" not in texts
                 else ["Allow once"]
@@ -352,7 +377,9 @@ async def test_a_client_that_asks_for_texts_gets_diffs_and_plans_without_a_file(
         asked = next(params for name, params in client.asked if name == "client/registerCapability")
         (registered,) = [each for each in asked["registrations"] if "textDocumentContent" in each["method"]]
         assert registered["registerOptions"] == {"schemes": ["planloom"]}
-        assert texts["diff"] == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n"
+        assert (
+            texts["diff"] == "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n"
+        )
         assert not [*(folder / ".planloom").glob("changes-*")]
         show_plan = {"command": "planloom.showPlan", "arguments": [created["planId"]]}
         answer = await client.request("workspace/executeCommand", show_plan)
@@ -383,7 +410,7 @@ async def test_what_an_approval_without_files_asks_is_served(folder: Path) -> No
         plan_ = (await client.request("planloom/plan/wait", wait))["plan"]
         address = f"planloom:/changes/{plan_['pending']['approvals'][0]['approvalId']}.diff"
         served = await client.request("workspace/textDocumentContent", {"uri": address})
-        assert served["text"] == "Planloom asks before it goes on: Is the backup made?\n"
+        assert served["text"] == "Is the backup made?\n"
 
 
 async def test_an_offer_that_nobody_answers_does_not_hold_up_the_questions_of_plans(
@@ -391,7 +418,7 @@ async def test_an_offer_that_nobody_answers_does_not_hold_up_the_questions_of_pl
 ) -> None:
     monkeypatch.setattr(shown_documents, "_OFFER_SECONDS", 0.05)
     async with plain(folder) as client:
-        reader = Reader(client, Allow="Allow once", Start="Start")
+        reader = Reader(client, Allow="Allow once", Start="Start execution")
 
         async def answer(params: dict[str, Any]) -> Any:
             if params["actions"][1]["title"] != "Adopt as a new plan":

@@ -37,7 +37,7 @@ class User:
         client.answer("window/showMessageRequest", self.press)
 
     def press(self, asked: dict[str, Any]) -> Any:
-        if asked["actions"][1]["title"] == "Start":
+        if asked["actions"][1]["title"] == "Start execution":
             self.reviews.append(asked)
             return None
         self.messages.append(asked)
@@ -99,8 +99,8 @@ def plain(
     [
         ("Allow once", "completed", "new\n"),
         ("Allow for this plan", "completed", "new\n"),
-        ("No", "completed", "old\n"),
-        ("Cancel plan", "cancelled", "old\n"),
+        ("Skip these changes", "completed", "old\n"),
+        ("Cancel the plan", "cancelled", "old\n"),
         (None, "executing", "old\n"),
         (Failed({"code": -32601, "message": "no such thing"}), "executing", "old\n"),
     ],
@@ -127,7 +127,7 @@ async def test_an_approval_is_a_message_and_a_dismissed_one_is_no_answer(
 
 async def test_a_fetch_is_a_message_with_its_host_and_address(tmp_path: Path) -> None:
     async with plain(tmp_path) as client:
-        user = User(client, "No", "End the plan")
+        user = User(client, "Do not fetch it", "End the plan")
         created = (await client.request("planloom/plan/create", {"text": EDIT}))["plan"]
         named = {"planId": created["planId"]}
         ready = (await client.request("planloom/plan/wait", {**named, "until": "ready"}))["plan"]
@@ -140,11 +140,10 @@ async def test_a_fetch_is_a_message_with_its_host_and_address(tmp_path: Path) ->
         await client.request("planloom/plan/approve", {**named, "version": edited["version"]})
         await client.until(lambda: user.messages)
         lines = user.messages[0]["message"].splitlines()
-        assert lines[0] == (
-            "Planloom wants to fetch from xn--pple-43d.com (аpple.com): https://xn--pple-43d.com/a?b"
-        )
-        assert lines[1] == "“Allow for this plan” covers all pages of this host."
+        assert lines[:2] == ["Planloom: Read it", "sends a request to the web"]
         assert "may only look like" in lines[2]
+        assert lines[3:5] == ["https://xn--pple-43d.com/a?b", "from xn--pple-43d.com (аpple.com)"]
+        assert "Allow for this plan: All pages of this host, for this version of the plan" in lines
 
 
 async def test_the_changes_can_be_looked_at_before_the_answer(tmp_path: Path) -> None:
@@ -173,14 +172,14 @@ async def test_a_long_change_is_allowed_when_it_was_shown_or_by_another_word(
         user = User(client, *presses)
         await run(client, "1. Delete long.txt\n2. List files")
         titles = [[action["title"] for action in asked["actions"]] for asked in user.messages]
-        assert titles[0] == ["Later", "Allow unseen", "No", "Cancel plan", "Show changes"]
+        assert titles[0] == ["Later", "Allow unseen", "Skip these changes", "Show changes", "Cancel the plan"]
         assert [word in uri for word, uri in zip(words, shown, strict=True)] == [True] * len(words)
         assert not on_disk(tmp_path, "long.txt")
 
 
 @pytest.mark.parametrize(
     ("presses", "made"),
-    [(["Allow unseen"], True), (["Show changes", "Allow once"], True), (["No"], False)],
+    [(["Allow unseen"], True), (["Show the command", "Allow once"], True), (["Do not run it"], False)],
 )
 async def test_a_long_command_is_shown_in_a_document(tmp_path: Path, presses: list[str], made: bool) -> None:
     command = f"touch a #{'x' * 700}END"
@@ -198,7 +197,7 @@ async def test_a_long_command_is_shown_in_a_document(tmp_path: Path, presses: li
         params = {"planId": created["planId"], "until": "ended", "timeoutSeconds": 20}
         await client.request("planloom/plan/wait", params, timeout=30)
         assert on_disk(tmp_path, "a") == made
-        assert len(shown) == presses.count("Show changes")
+        assert len(shown) == presses.count("Show the command")
         assert not shown or beside(shown).endswith("END\n")
 
 
@@ -239,30 +238,80 @@ async def test_a_conflict_is_a_document_with_both_and_a_message(
         client.open(uri)
         showing(client, shown)
 
+        def both() -> str:
+            (found,) = (tmp_path / ".planloom").glob("a-both-*.txt")
+            assert shown == ([found.as_uri()] if can_show else [])
+            assert found.read_text() == "<<<<<<< yours\nold by me\n=======\nnew\n>>>>>>> Planloom's\n"
+            return found.as_uri()
+
         def typed() -> str:
             client.type(uri, None, "old by me\n")
             return "Allow once"
 
-        def merged() -> str:
-            client.open(shown[0])
-            client.type(shown[0], None, "new, by us both\n")
+        def chosen() -> str:
+            document = both()
+            if press in ("edited", "saved"):
+                client.open(document)
+                client.type(document, None, "new, by us both\n")
             if press == "saved":
-                client.save(shown[0])
-                client.close(shown[0])
-            return "Use the merged document"
+                client.save(document)
+                client.close(document)
+            return "Use the merged document" if press in ("edited", "saved") else press
 
-        if press in ("edited", "saved"):
-            user = User(client, typed, *(["Use the merged document", merged] if can_show else ["Keep mine"]))
-        else:
-            user = User(client, typed, press)
+        user = User(client, typed, chosen)
         plan = await run(client)
         assert plan["status"] == "completed"
-        assert client.buffers[uri].text == (
-            text if can_show or press not in ("edited", "saved") else "old by me\n"
+        assert client.buffers[uri].text == text
+        told = user.messages[1]["message"]
+        assert "Your typing and step 1 overlap: a.txt" in told and ".planloom/a-both-" in told
+        # What was written for the question is gone with the plan.
+        await client.until(lambda: not [*(tmp_path / ".planloom").glob("a-both-*")])
+
+
+@pytest.mark.parametrize("place", ["the merged document", "the plan's document"])
+async def test_a_conflict_is_left_edited_and_taken_from_a_document(tmp_path: Path, place: str) -> None:
+    """After a message that was dismissed, or answered too early; nothing is taken that still has both."""
+    (tmp_path / "a.txt").write_text("old\n")
+    uri = (tmp_path / "a.txt").as_uri()
+    shown: list[str] = []
+    async with plain(tmp_path) as client:
+        client.open(uri)
+        client.answer("window/showDocument", lambda asked: shown.append(asked["uri"]) or {"success": True})
+
+        def typed() -> str:
+            client.type(uri, None, "old by me\n")
+            return "Allow once"
+
+        user = User(client, typed, "Use the merged document", None)
+        plan = await run(client, until="attention")
+        assert "has both versions: edit it" in (await client.wait_shown("has both versions"))["message"]
+        # What waits is asked again when the plan goes on, and stays in its document.
+        resume = {"command": "planloom.resume", "arguments": [plan["planId"]]}
+        await client.request("workspace/executeCommand", resume)
+        await client.until(lambda: len(user.messages) == 3)
+        assert user.messages[2]["message"] == user.messages[1]["message"]
+        document = next(each for each in shown if "-both-" in each)
+        plans = await client.until(lambda: next((each for each in shown if each.endswith(".plan.md")), None))
+        client.open(plans)
+        await client.until(lambda: "- [?] Replace" in client.buffers[plans].text)
+        assert "waits for your choice" in client.buffers[plans].text
+        client.open(document)
+        client.type(document, None, "new, by us both\n")
+        where = {"textDocument": {"uri": document if place == "the merged document" else plans}}
+        lenses = await client.request("textDocument/codeLens", where)
+        (lens,) = [
+            each["command"] for each in lenses if each["command"]["title"] == "Use the merged document"
+        ]
+        span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+        if place == "the merged document":
+            actions = await client.request(
+                "textDocument/codeAction", {**where, "range": span, "context": {"diagnostics": []}}
+            )
+            assert "Planloom: Use the merged document" in [each["title"] for each in actions]
+        await client.request(
+            "workspace/executeCommand", {"command": lens["command"], "arguments": lens["arguments"]}
         )
-        assert "a.txt" in user.messages[1]["message"]
-        if can_show and press != "saved":
-            assert beside(shown) == "<<<<<<< yours\nold by me\n=======\nnew\n>>>>>>> Planloom's\n"
+        await client.until(lambda: client.buffers[uri].text == "new, by us both\n")
 
 
 async def test_what_is_typed_beside_the_merged_document_stays(tmp_path: Path) -> None:
@@ -313,10 +362,10 @@ def with_model(*turns: Any) -> MakeApplication:
 @pytest.mark.parametrize(
     ("presses", "made", "asked"),
     [
-        (["Allow all"], "ab", 1),
-        (["Deny all"], "", 1),
-        (["One by one", "No", "Allow once"], "b", 3),
-        (["Cancel plan"], "", 1),
+        (["Run all"], "ab", 1),
+        (["Run none"], "", 1),
+        (["One by one", "Do not run it: touch a", "Allow once: touch b"], "b", 3),
+        (["Cancel the plan"], "", 1),
     ],
 )
 async def test_the_commands_of_one_answer_are_one_message(
@@ -333,9 +382,8 @@ async def test_the_commands_of_one_answer_are_one_message(
         params = {"planId": created["planId"], "until": "ended", "timeoutSeconds": 20}
         await client.request("planloom/plan/wait", params, timeout=30)
         lines = user.messages[0]["message"].splitlines()
-        assert lines[0] == "Planloom wants to run 2 commands:"
-        assert "1. in the workspace folder: touch a" in lines
-        assert "2. in the workspace folder: touch b" in lines
+        assert lines[0] == "Planloom: 2 commands of step 1"
+        assert {"$ touch a", "$ touch b"} <= {line.partition(". ")[2] for line in lines}
         assert len(user.messages) == asked
         assert {name for name in "ab" if on_disk(tmp_path, name)} == set(made)
 
@@ -348,7 +396,9 @@ async def test_a_command_gets_other_rights_by_a_second_message(tmp_path: Path) -
         makes(("final_answer", {"text": "done"})),
     )
     async with connected(model, folders=[tmp_path], capabilities=FULL, extension=NONE) as client:
-        user = User(client, "Allow otherwise…", "Back", "Allow otherwise…", "Run without confinement")
+        user = User(
+            client, "Run it with other rights", "Back", "Run it with other rights", "Run without confinement"
+        )
         created = (await client.request("planloom/plan/create", {"text": "Make it", "mode": "direct"}))[
             "plan"
         ]

@@ -76,13 +76,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def test_a_client_that_answers_everything_twice_is_taken_at_its_first_word(folder: Path) -> None:
     async with plain(folder) as client:
-        Reader(client, Start="Start", Allow="Allow once")
+        Reader(client, Start="Start execution", Allow="Allow once")
         once = client.raw
 
         def twice(message: Any) -> None:
             once(message)
             if isinstance(message, dict) and "result" in message:
-                once({**message, "result": {"title": "Cancel plan"}})
+                once({**message, "result": {"title": "Cancel the plan"}})
 
         client.raw = twice
         await plan(client, EDIT)
@@ -94,7 +94,7 @@ async def test_a_client_that_answers_everything_twice_is_taken_at_its_first_word
 async def test_a_client_that_does_not_answer_in_time_loses_nothing(folder: Path, *, late: bool) -> None:
     """What only shows something is not waited for: the document, the lenses, the edits of the document."""
     async with plain(folder) as client:
-        Reader(client, Start="Start", Allow="Allow once")
+        Reader(client, Start="Start execution", Allow="Allow once")
         patience = asyncio.Event()
 
         async def answer(_: Any) -> dict[str, Any]:

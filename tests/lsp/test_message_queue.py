@@ -189,7 +189,7 @@ async def test_a_question_that_the_editor_refuses_to_show_is_told_with_its_docum
         told = await client.wait_shown("Planloom has planned 3 steps")
         assert ".planloom/" in told["message"] and "code actions" in told["message"]
         await start(client, created["planId"])
-        told = await client.wait_shown("Planloom wants to change: Replace")
+        told = await client.wait_shown("Planloom: Replace")
         assert "a.txt" in told["message"] and ".plan.md, by its lenses" in told["message"]
 
 
@@ -214,12 +214,14 @@ async def test_a_question_of_a_plan_without_a_document_gets_one_when_it_is_left_
         client.open(shown[0])
         asked = {"textDocument": {"uri": shown[0]}}
         lenses = await client.request("textDocument/codeLens", asked)
-        assert {"Allow once", "No", "Cancel"} <= {each["command"]["title"] for each in lenses}
+        assert {"Allow once", "Skip these changes", "Cancel the plan"} <= {
+            each["command"]["title"] for each in lenses
+        }
 
 
 async def test_a_plan_that_pauses_by_itself_asks_whether_to_go_on(tmp_path: Path) -> None:
     async with plain(tmp_path) as client:
-        user = User(client, "Resume", "Cancel plan")
+        user = User(client, "Resume", "Cancel the plan")
         created = await plan(client, "1. Make it nicer\n2. List files")
         await start(client, created["planId"])
         named = {"planId": created["planId"], "until": "ended"}

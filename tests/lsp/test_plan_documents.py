@@ -97,12 +97,12 @@ async def diagnosed(client: LspClient, message: str) -> dict[str, Any]:
 
 async def test_a_plan_is_shown_started_and_followed_in_its_document(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Start="Start", Allow="Allow once")
+        reader = Reader(client, Start="Start execution", Allow="Allow once")
         await plan(client)
         await client.wait_shown("3 of 3 steps done")
         assert "Planloom has planned 3 steps for “1. Replace" in reader.asked[0]["message"]
         name = reader.shown[0].rpartition("/")[2]
-        assert f"They are in .planloom/{name}, where you can change them" in reader.asked[0]["message"]
+        assert f"The steps are in .planloom/{name}, where you can change them" in reader.asked[0]["message"]
         await client.until(lambda: reader.text.count("- [x] ") == 3 and "status: completed" in reader.text)
         assert (folder / "b.txt").read_text() == "b" and reader.shown[0].endswith(".plan.md")
         assert (folder / ".planloom" / ".gitignore").read_text() == "*\n"
@@ -110,7 +110,7 @@ async def test_a_plan_is_shown_started_and_followed_in_its_document(folder: Path
 
 async def test_what_is_typed_into_the_document_is_the_plan(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Allow="Allow once")
+        reader = Reader(client, Start=None, Allow="Allow once")
         created = await plan(client)
         await client.until(lambda: reader.shown)
         reader.change("    - content: b\n", "    - content: c\n")
@@ -122,7 +122,7 @@ async def test_what_is_typed_into_the_document_is_the_plan(folder: Path) -> None
         assert "Not needed, I think." in reader.text
         asked = {"command": "planloom.approve", "arguments": [created["planId"], 4]}
         await client.request("workspace/executeCommand", asked)
-        await client.wait_shown("2 of 3 steps done")
+        await client.wait_shown("Partly done, 2 of 3")
         assert (folder / "b.txt").read_text() == "c"
         await client.until(lambda: "- [-] List files" in reader.text and reader.text.count("[x]") == 2)
         assert "Not needed, I think." in reader.text
@@ -151,7 +151,7 @@ async def test_an_error_is_shown_where_it_stands_and_changes_nothing(folder: Pat
 
 async def test_the_state_is_written_beside_what_is_not_saved_yet(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Start="Start")
+        reader = Reader(client, Start="Start execution")
         await plan(client)
         await client.until(lambda: any("a.txt" in each["message"] for each in reader.asked[1:]))
         reader.change("- [ ] List files", "- [ ] List all files", save=False)
@@ -168,15 +168,15 @@ async def test_an_editor_that_tells_its_changes_late_gets_no_edit_of_an_older_te
         reader = Reader(client)
 
         async def answer(asked: dict[str, Any]) -> dict[str, str]:
-            """Start, and deny each change as soon as the document says that its step runs."""
-            if asked["actions"][1]["title"] == "Start":
-                return {"title": "Start"}
-            await client.until(lambda: "- [>] " in reader.text)
-            return {"title": "No"}
+            """Start, and deny each change as soon as the document says that its step waits."""
+            if asked["actions"][1]["title"] == "Start execution":
+                return {"title": "Start execution"}
+            await client.until(lambda: "- [?] " in reader.text)
+            return {"title": "Skip these changes"}
 
         client.answer("window/showMessageRequest", answer)
         await plan(client)
-        await client.wait_shown("1 of 3 steps done")
+        await client.wait_shown("Partly done, 1 of 3")
         await client.until(lambda: "status: completed" in reader.text)
         assert reader.text.count("- [-] ") == 2 and reader.text.count("- [x] ") == 1
         assert client.editor.misplaced == []
@@ -186,7 +186,7 @@ async def test_what_is_typed_while_the_document_is_brought_up_to_date_stays_in_i
     """The editor tells late and compares no versions, so that edits of the document are made in the wrong lines."""
     capabilities = {**FULL, "workspace": {"applyEdit": True}}
     async with plain(folder, capabilities=capabilities, late=0.05) as client:
-        reader = Reader(client, Start="Start", Allow="No")
+        reader = Reader(client, Start="Start execution", Allow="Skip these changes")
         typed = 0
 
         async def edited(params: dict[str, Any]) -> Any:
@@ -200,7 +200,7 @@ async def test_what_is_typed_while_the_document_is_brought_up_to_date_stays_in_i
 
         client.answer("workspace/applyEdit", edited)
         await plan(client)
-        await client.wait_shown("1 of 3 steps done")
+        await client.wait_shown("Partly done, 1 of 3")
         await client.until(lambda: reader.text.count("- [-] ") == 2, timeout=20)
         await client.until(lambda: reader.text.count("- [x] ") == 1, timeout=20)
         assert client.editor.misplaced and typed == 4
@@ -214,7 +214,7 @@ async def test_what_the_server_itself_writes_into_a_document_is_no_error(folder:
     async with plain(folder, late=late) as client:
         # Whatever the server waits for before it looks at a text, it is not enough time.
         client.server.connection.jobs.sleep = lambda _: asyncio.sleep(0)
-        reader = Reader(client, Start="Start", Allow="Allow once")
+        reader = Reader(client, Start="Start execution", Allow="Allow once")
         await plan(client)
         await client.wait_shown("3 of 3 steps done")
         await client.until(lambda: "status: completed" in reader.text)
@@ -268,7 +268,7 @@ async def asked(client: LspClient, reader: Reader, method: str, **more: Any) -> 
 
 async def test_the_document_offers_what_can_be_done_and_does_it(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Allow="Allow once")
+        reader = Reader(client, Start=None, Allow="Allow once")
         await plan(client)
         await client.until(lambda: reader.shown)
         lenses = {each["command"]["title"]: each for each in await asked(client, reader, "codeLens")}
@@ -293,9 +293,8 @@ async def test_the_document_offers_what_can_be_done_and_does_it(folder: Path) ->
         named = {"command": undo["command"], "arguments": undo["arguments"]}
         await client.request("workspace/executeCommand", named)
         await client.until(lambda: not (folder / "b.txt").exists())
-        assert [each["label"][-2:] for each in await asked(client, reader, "inlayHint", range=span)] == [
-            " s"
-        ] * 3
+        hints = [each["label"] for each in await asked(client, reader, "inlayHint", range=span)]
+        assert len(hints) == 3 and all(label.endswith("s") for label in hints)
 
 
 async def test_the_document_has_symbols_folds_links_and_hovers(folder: Path) -> None:
@@ -386,7 +385,7 @@ async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when
     folder: Path, ledger: Path
 ) -> None:
     async with plain(folder, ledger=ledger) as client:
-        reader = Reader(client, Start="Start")
+        reader = Reader(client, Start="Start execution")
         await plan(client)
         await client.until(lambda: len(reader.asked) == 2)
         await client.until(lambda: "status: executing" in reader.text)
@@ -589,7 +588,7 @@ async def test_a_kept_document_becomes_a_new_plan_and_shows_it(folder: Path, end
     (folder / "docs").mkdir()
     uri = (folder / "docs" / "both.plan.md").as_uri()
     async with plain(folder) as client:
-        reader = Reader(client, Start="Start", Allow="Allow once")
+        reader = Reader(client, Start="Start execution", Allow="Allow once")
         client.open(uri, KEPT.replace("\n", ending), language_id="markdown")
         found = await diagnosed(client, "It is connected to no plan here")
         assert found["severity"] == 3
@@ -599,7 +598,7 @@ async def test_a_kept_document_becomes_a_new_plan_and_shows_it(folder: Path, end
         plan = await adopted(client, uri)
         assert plan["request"] == "Write both\nof them." and plan["summary"] == "What was agreed."
         assert [each["status"] for each in plan["steps"]] == ["pending", "skipped"]
-        await client.wait_shown("1 of 2 steps done")
+        await client.wait_shown("Partly done, 1 of 2")
         assert (folder / "a.md").read_text() == "A" and not (folder / "b.md").exists()
         text = await client.until(
             lambda: found if "status: completed" in (found := client.buffers[uri].text) else None
@@ -833,7 +832,7 @@ async def test_someone_types_anywhere_while_the_plan_runs(folder: Path, late: fl
     )
     dice = random.Random(7)
     async with plain(folder, late=late) as client:
-        reader = Reader(client, Start="Start", Allow="Allow once")
+        reader = Reader(client, Start="Start execution", Allow="Allow once")
         await plan(client, steps)
         await client.wait_shown("Perspectives need a language model")
         await client.until(lambda: reader.shown and "pending approval" not in reader.text)
@@ -853,3 +852,16 @@ async def test_someone_types_anywhere_while_the_plan_runs(folder: Path, late: fl
         client.save(reader.shown[0])
         await client.until(lambda: "status: completed" in reader.text and reader.text.count("- [x] ") == 8)
         await client.until(lambda: diagnostics(client) == [] and reader.text.count("→ Created") == 8)
+
+
+async def test_the_documents_of_plans_are_no_unsaved_work_that_a_command_waits_for(folder: Path) -> None:
+    async with plain(folder) as client:
+        reader = Reader(client, Start="Start execution", Resume=None, Allow="Allow once")
+        client.open((folder / "a.txt").as_uri(), "typed\n")
+        created = await plan(client, "1. Run `touch made.txt`\n2. List files")
+        await client.until(lambda: reader.shown and "status: paused" in reader.text)
+        found = (await client.request("planloom/plan/get", {"planId": created["planId"]}))["plan"]
+        assert found["pauseReason"] == "unsaved_files"
+        assert "a.txt" in found["pauseDetail"] and ".plan.md" not in found["pauseDetail"]
+        client.save((folder / "a.txt").as_uri())
+        await client.until((folder / "made.txt").exists)

@@ -53,7 +53,7 @@ async def test_a_bar_begins_moves_and_ends_with_its_plan() -> None:
             "kind": "begin",
             "title": "Planloom",
             "cancellable": True,
-            "message": "Planning",
+            "message": "Thinking…",
         }
         app.feed.happen(ev.PlanResumed(), a_plan(status="executing", steps=steps("completed", "running")))
         await client.until(lambda: bars(client)[-1].get("percentage") == 50)

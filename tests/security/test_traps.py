@@ -166,7 +166,7 @@ async def test_a_plan_that_another_extension_starts_by_a_command_still_asks(tmp_
     async with connected(
         real_application(), folders=[tmp_path], settings=EMBEDDED, capabilities=FULL, extension=None
     ) as client:
-        user = User(client, "No")
+        user = User(client, "Skip these changes")
         await client.request(
             "planloom/plan/create", {"text": '1. Replace "old" with "new" in a.txt\n2. List files'}
         )

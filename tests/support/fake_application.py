@@ -120,6 +120,7 @@ _SYNC = frozenset(
         "plans.commands_of",
         "plans.events",
         "plans.diff",
+        "plans.run_elsewhere",
         "approvals.conflict_texts",
         "memory.search",
         "memory.forget",

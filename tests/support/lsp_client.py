@@ -30,7 +30,7 @@ TIMEOUT = 10.0
 
 FULL: dict[str, Any] = {
     "general": {"positionEncodings": ["utf-16"]},
-    "window": {"workDoneProgress": True, "showDocument": {"support": True}},
+    "window": {"workDoneProgress": True, "showDocument": {"support": True}, "showMessage": {}},
     "workspace": {
         "applyEdit": True,
         "configuration": True,

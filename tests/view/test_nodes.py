@@ -11,9 +11,9 @@ from planloom.domain.plans.agents import ChapoPerspective, DevoPerspective, Koda
 from planloom.domain.plans.plan import Check, Pending, PlanStatus, Recovery, RecoveryProposal
 from planloom.domain.plans.report import ReportedCommand
 from planloom.view.commands import RanCommand, commands
-from planloom.view.message_field import message_field
 from planloom.view.nodes import node_words, rules
 from planloom.view.plan_view import view
+from planloom.view.states import message_field
 from planloom.view.words import Words
 from tests.view.test_plan_view import AROUND, NOON, A, plan, step
 

@@ -152,7 +152,7 @@ def test_each_kind_of_decision_is_named_and_several_are_told_as_one(
 @pytest.mark.parametrize(
     ("more", "waits", "sign", "causes"),
     [
-        ({"status": "pending_approval"}, "waits for your review", "pending_approval", ("review p1 1",)),
+        ({"status": "pending_approval"}, "waits for your review", "pending_approval", ("review p1",)),
         (
             {"status": "paused", "pause_reason": "unsaved_files"},
             "is paused and waits for you",

@@ -9,10 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from planloom.domain.plans import graph
+from planloom.lsp.plan_documents import shown_documents
+from planloom.lsp.transport import outgoing
 from planloom.view import actions
 from planloom.view.words import LANGUAGES, Words, catalogue
 
-TRANSLATE = {"t": (0,), "self": (0,), "plural": (1, 2), "_Offer": (0,), "_of_plan": (1,), "_of_steps": (1,)}
+TRANSLATE = {
+    **dict.fromkeys(("t", "self", "words", "_words"), (0,)),
+    "plural": (1, 2),
+    "_of_plan": (1,),
+    "_of_steps": (1,),
+}
 """Functions that translate, with the places of their sentences."""
 RECORDED = {
     "Context compacted from {0} to {1} tokens.",
@@ -31,11 +39,12 @@ def literals(node: ast.expr) -> Iterator[str]:
 
 
 def sentences() -> set[str]:
-    """The English sentences of the room."""
-    found = {*RECORDED, *actions._RECOVERY.values(), *actions.CONFLICT.values()}
-    found |= {actions.ALLOW, actions.ALLOW_PLAN, actions.DENY}
+    """The English sentences of the rooms that speak to the user of an editor."""
+    found = {*RECORDED, *actions._RECOVERY.values(), *actions.CONFLICT.values(), actions.ANSWER}
+    found |= {*graph.WAITS.values(), graph.WAITS_FOR_SEVERAL, outgoing.LATER, outgoing.CHOICES}
+    found |= {shown_documents.ADOPT, shown_documents.ADOPTABLE, shown_documents.MOVED_ON}
     room = Path(str(resources.files("planloom.view")))
-    for module in (*room.glob("*.py"), room.parent / "lsp" / "editor" / "progress.py"):
+    for module in (*room.glob("*.py"), *(room.parent / "lsp").rglob("*.py")):
         for node in ast.walk(ast.parse(module.read_text())):
             if not isinstance(node, ast.Call):
                 continue

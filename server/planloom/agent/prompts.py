@@ -173,7 +173,8 @@ def task_brief(
     sections = [*background]
     if not direct or len(plan.steps) > 1:
         sections.append(Section(TASK_LIST, task_list(plan, step, with_ids=form.may_revise), of_lines=True))
-        sections.append(Section("CURRENT TASK", current_task(step, is_known=form.is_known), of_run=True))
+        task = current_task(step, plan.answers(step.step_id), is_known=form.is_known)
+        sections.append(Section("CURRENT TASK", task, of_run=True))
         sections.append(Section("COMPLETED TASKS", completed_tasks(plan, step, seen), of_lines=True))
         sections.append(Section("BACKGROUND COMMANDS", background_commands(plan, step)))
     sections.append(Section("CONTEXT SUMMARY", fenced(plan.context_summary) if plan.context_summary else ""))
@@ -249,11 +250,12 @@ def task_list(plan: Plan, current: Step, *, with_ids: bool = False) -> str:
     return "\n".join(lines)
 
 
-def current_task(step: Step, *, is_known: bool = False) -> str:
-    """The current task in full, but for an instruction that the conversation shows already."""
+def current_task(step: Step, answers: Sequence[str] = (), *, is_known: bool = False) -> str:
+    """The current task in full, with the answers to it, but for an instruction that the conversation shows already."""
     lines = [step.description]
     if step.instruction and step.instruction != step.description and not is_known:
         lines.append(step.instruction)
+    lines += answers
     if step.expected_files:
         lines.append("Expected files: " + ", ".join(step.expected_files))
     if step.checks:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -17,12 +16,12 @@ from rich.text import Text
 from planloom.cli.answers import print_json
 from planloom.cli.client import plans
 from planloom.cli.client.connection import ServerError
-from planloom.cli.client.messages import DiffResult, Json, ReportedFile
+from planloom.cli.client.messages import DiffResult, Json
 from planloom.cli.client.session import Session
 from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.terminal import show, show_history
-from planloom.domain.text.diff import unified
+from planloom.domain.text.diff import git_diff
 
 _MOST_BYTES = 60_000_000
 """How long a document may be that is imported: one message to the server takes 64 MB."""
@@ -76,7 +75,12 @@ async def show_changes(running: Session, args: Namespace) -> int:
             # A file whose changes were undone since then has none.
             with contextlib.suppress(ServerError):
                 diff = cast(DiffResult, await running.request("planloom/plan/diff", params))
-                _print_diff(show.console(), "".join(_diff_lines(file, diff, plans.roots(plan))))
+                roots = plans.roots(plan)
+                old, new = (
+                    show.relative(uri, roots) for uri in (file.get("oldUri") or file["uri"], file["uri"])
+                )
+                text = git_diff(diff.get("before"), diff.get("after"), old, new)
+                _print_diff(show.console(), text)
     return DONE
 
 
@@ -86,20 +90,6 @@ def _print_diff(console: Console, text: str) -> None:
         return
     for line in text.splitlines():
         console.print(Text(visible(line), _STYLES.get(line[:1], "")), soft_wrap=True)
-
-
-def _diff_lines(file: ReportedFile, diff: DiffResult, roots: Sequence[Path]) -> Iterator[str]:
-    new = show.relative(file["uri"], roots)
-    old = show.relative(file.get("oldUri") or file["uri"], roots)
-    yield f"diff --git a/{old} b/{new}\n"
-    match file.get("change"):
-        case "create":
-            yield "new file mode 100644\n"
-        case "delete":
-            yield "deleted file mode 100644\n"
-        case "rename":
-            yield f"rename from {old}\nrename to {new}\n"
-    yield unified(diff.get("before"), diff.get("after"), f"a/{old}", f"b/{new}")
 
 
 async def export_plan(running: Session, args: Namespace) -> int:

@@ -108,7 +108,7 @@ def recovery_prompt(
     plan: Plan, step: Step, error: str, tools: Registry, most: int, count: Callable[[str], int]
 ) -> str:
     """The user prompt within `most` tokens: the failed step and the tools. Long sections are cut in their middle."""
-    failed = [step.description, step.instruction]
+    failed = [step.description, step.instruction, *plan.answers(step.step_id)]
     if step.tool is not None:
         failed.append(f"Tool: {step.tool}\nArguments: {json.dumps(step.args, ensure_ascii=False)[:4_000]}")
     calls = [

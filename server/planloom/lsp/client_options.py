@@ -20,15 +20,14 @@ _FROM_USER = ("command_line", "environment", "user")
 """The sources of settings that only the user can have filled."""
 
 _QUESTIONS = (
-    ("plan_approval_request", "events"),
-    ("approval_request", "approvals"),
-    ("edit_conflict", "conflicts"),
-    ("recovery_request", "recovery"),
-    ("clarification_request", "clarifications"),
-    ("plan_paused", "recovery"),
-    ("plan_paused", "events"),
+    ("review", "events"),
+    ("pause", "events"),
+    ("approval", "approvals"),
+    ("conflict", "conflicts"),
+    ("recovery", "recovery"),
+    ("answer", "clarifications"),
 )
-"""The types of events that a question can follow, with what an extension declares if it shows that."""
+"""The kinds of what calls for the user (`view/states.py`), with what an extension declares if it asks about that."""
 
 
 class ClientExtensions(NamedTuple):
@@ -52,7 +51,7 @@ class ClientExtensions(NamedTuple):
 
     @property
     def left_questions(self) -> frozenset[str]:
-        """The types of events with questions that the extension does not show its user."""
+        """The kinds of what calls for the user that the extension does not ask about."""
         return frozenset(kind for kind, field in _QUESTIONS if not getattr(self, field))
 
 

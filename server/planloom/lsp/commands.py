@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from planloom.domain.document.answers import answers_in, quoted
 from planloom.domain.document.feedback import as_request, feedback_in, taken
 from planloom.domain.document.reader import read_document
-from planloom.domain.errors import InvalidParams, PlanloomError
+from planloom.domain.errors import InvalidParams, PlanloomError, UnknownThing
 from planloom.domain.events.catalog import ConflictChoice
 from planloom.domain.plans.editing import SkipStep, StepEdit, UnskipStep
 from planloom.domain.plans.plan import Plan, RecoveryAction
 from planloom.domain.safety.approvals import UserDecision
+from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Json, PlanId
 from planloom.lsp.editor.capabilities import can_serve
 from planloom.lsp.editor.served_texts import plan_address, show_changes, shown_changes
-from planloom.lsp.editor.side_files import SideFiles
+from planloom.lsp.editor.side_files import place_of
 from planloom.lsp.handlers.server import status
 from planloom.lsp.handlers.templates import list_templates
 from planloom.lsp.routing import parsed_params
@@ -103,16 +105,43 @@ async def _edit(connection: Connection, plan: Plan, edit: StepEdit) -> Plan:
 
 
 async def _resolve(connection: Connection, args: Arguments) -> Any:
-    """Resolve a conflict of an edit by one choice for all its files."""
+    """Resolve a conflict of an edit by one choice for all its files, or by the documents with both versions of each."""
     plan = connection.app.plans.get(args["planId"], None)
-    conflicts = plan.pending.conflicts if plan is not None else ()
+    assert plan is not None, "get() with an id returns a plan or raises"
+    conflict = next((each for each in plan.pending.conflicts if each.edit_id == args["editId"]), None)
+    files = () if conflict is None else conflict.files
     choices = tuple(
-        ConflictChoice(uri=file.uri, choice=args["choice"])
-        for conflict in conflicts
-        if conflict.edit_id == args["editId"]
-        for file in conflict.files
+        ConflictChoice(uri=file.uri, choice=args["choice"]) for file in files if args["choice"] != "merged"
     )
+    if conflict is not None and args["choice"] == "merged":
+        choices = await connection.merged.choices(plan, conflict)
     return await connection.app.approvals.resolve_conflict(args["planId"], args["editId"], choices)
+
+
+async def _respond(connection: Connection, args: Arguments) -> Any:
+    """Answer an approval; `rights` is the label of those that its command is to get instead of what was shown."""
+    rights: Confinement | None = None
+    if args["rights"] is not None:
+        request = connection.app.approvals.pending(args["approvalId"]).confinement
+        offers = () if request is None else request.offers
+        rights = next((each.chosen for each in offers if each.label == args["rights"]), None)
+        if rights is None:
+            raise _invalid("arguments[3]", f"there are no rights {args['rights']!r} to choose")
+    return await connection.app.approvals.respond(
+        args["approvalId"], args["decision"], args["reason"], None, rights
+    )
+
+
+async def _respond_all(connection: Connection, args: Arguments) -> Any:
+    """Answer all commands that are asked together and have no answer yet."""
+    plan = connection.app.plans.get(args["planId"], None)
+    assert plan is not None, "get() with an id returns a plan or raises"
+    for each in plan.pending.approvals:
+        if each.listed is not None and each.listed.list_id == args["listId"]:
+            # An answer to one may withdraw others.
+            with suppress(UnknownThing):
+                await connection.app.approvals.respond(each.approval_id, args["decision"], None, None)
+    return None
 
 
 async def _message(connection: Connection, args: Arguments) -> Any:
@@ -122,19 +151,19 @@ async def _message(connection: Connection, args: Arguments) -> Any:
 
 
 async def _show_changes(connection: Connection, args: Arguments) -> Any:
-    """Show what a pending approval would change; clients that show no documents show the answer."""
-    approval = connection.app.approvals.pending(args["approvalId"])
-    files = SideFiles(connection.protocol, connection.client, connection.view)
-    shown = await show_changes(connection.app, files, approval)
-    return {"shown": shown, "text": await shown_changes(connection.app, approval)}
+    """Show what a pending approval would change; a client that shows no documents is told of the file with it."""
+    approval, t = connection.app.approvals.pending(args["approvalId"]), connection.words
+    shown, uri = await show_changes(connection.app, connection.side_files, approval, t)
+    if not shown and uri is not None:
+        connection.protocol.show_message("info", f"Planloom: {t('The changes are in {0}.', place_of(uri))}")
+    return {"shown": shown, "text": await shown_changes(connection.app, approval, t)}
 
 
 async def _show_plan(connection: Connection, args: Arguments) -> Any:
     """Show a plan and what became of it, where the client asks for such texts; others show the answer."""
     text = connection.app.plans.markdown(args["planId"])
     if can_serve(connection.client.capabilities):
-        files = SideFiles(connection.protocol, connection.client, connection.view)
-        await files.show(plan_address(args["planId"]))
+        await connection.side_files.show(plan_address(args["planId"]))
     return {"planId": args["planId"], "text": text}
 
 
@@ -165,9 +194,10 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.direct", "planId?", lambda c, a: c.app.plans.direct(a["planId"]), "direct"),
     Command(
         "planloom.respond",
-        "approvalId, decision, reason?",
-        lambda c, a: c.app.approvals.respond(a["approvalId"], a["decision"], a["reason"], None),
+        "approvalId, decision, reason?, rights?",
+        _respond,
     ),
+    Command("planloom.respondAll", "planId, listId, decision", _respond_all),
     Command(
         "planloom.recover",
         "planId, stepId, action",
@@ -249,6 +279,15 @@ async def execute(connection: Connection, raw_params: Any) -> Any:
         job.add_done_callback(lambda ended: _show_failure(connection, ended))
         return None
     result, failure = job.result()
+    if failure is not None:
+        raise failure
+    return result
+
+
+async def press(connection: Connection, name: str, values: Sequence[Any]) -> Any:
+    """Run a command as a button of a message says it. Raises PlanloomError."""
+    command = _BY_NAME[name]
+    result, failure = await _outcome(_run(connection, command, _parsed(command, values)))
     if failure is not None:
         raise failure
     return result

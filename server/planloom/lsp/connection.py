@@ -14,16 +14,20 @@ from typing import Any
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
+from planloom.domain.errors import PlanloomError
 from planloom.execution.jobs import Jobs
+from planloom.lsp import commands
 from planloom.lsp import configuration as config
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.lsp.editor.capabilities import Client, registrations
 from planloom.lsp.editor.event_stream import TextStream, send_events, send_spent, send_waits
 from planloom.lsp.editor.language_model import LanguageModel
 from planloom.lsp.editor.lsp_editor import LspEditor, capabilities
+from planloom.lsp.editor.merged_documents import MergedDocuments
 from planloom.lsp.editor.message_prompts import MessagePrompts
 from planloom.lsp.editor.notices import Notices
 from planloom.lsp.editor.progress import ProgressReporter
+from planloom.lsp.editor.question_documents import QuestionDocuments
 from planloom.lsp.editor.side_files import SideFiles
 from planloom.lsp.editor.user_decisions import UserDecisions, can_ask
 from planloom.lsp.editor.view_stream import Views
@@ -31,7 +35,7 @@ from planloom.lsp.language_server import ServerOptions
 from planloom.lsp.plan_documents.shown_documents import DocumentAbilities, PlanDocuments
 from planloom.lsp.transport import parent_process
 from planloom.lsp.transport.codec import PlanloomProtocol
-from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.lsp.transport.outgoing import CHOICES, LATER, ClientGone, ClientRefused
 from planloom.lsp.wire.view import Explained
 from planloom.service.application import Application
 from planloom.view import problems
@@ -50,12 +54,16 @@ REFUSE_SECONDS = 0.5
 """Seconds for which the application waits for a client that refuses to ask its user, or a user who has answered."""
 FILL_SECONDS = 10.0
 """Seconds for which the application waits until folders that only the editor can reach are fetched."""
+MOST_PAUSED = 5
+"""How many plans that were paused before the server was started the user is asked about."""
 CLOSE_SECONDS = 10.0
 """Seconds for which running work may continue at shutdown."""
 
 
 class Connection:
-    """The state of one connection. `app`, `views` and `plan_documents` exist once `application()` has been awaited."""
+    """The state of one connection. `app`, `views`, `plan_documents` and `merged` exist once `application()` has been
+    awaited.
+    """
 
     def __init__(
         self,
@@ -69,9 +77,13 @@ class Connection:
         self.options = options
         self.words = Words(client.locale)
         protocol.explain = self._explained
+        protocol.later = self.words(LATER)
+        if get_capability(client.capabilities, "window.show_message", None) is None:
+            protocol.choices = self.words(CHOICES)
         self.app: Application
         self.views: Views
         self.plan_documents: PlanDocuments
+        self.merged: MergedDocuments
         self.progress: ProgressReporter | None = None
         self.log_path = options.open_log()
         self.jobs = Jobs()
@@ -80,6 +92,7 @@ class Connection:
         self.editor = LspEditor(protocol, can, self.documents.spelling)
         self.mirror = Mirror(self.editor)
         self.view = WorkspaceView(self._roots(), self.documents, refresh=self.mirror.refresh)
+        self.side_files = SideFiles(protocol, client, self.view)
         self.configuration = config.of_connection(options.settings, os.environ, client.options)
         self.decisions = self._user_decisions()
         self._make_application = make_application
@@ -95,7 +108,7 @@ class Connection:
         state = self.options.state()
         if state is None or self.options.options_are_users or not can_ask(self.client):
             return None
-        return UserDecisions(self.protocol, self.client, state)
+        return UserDecisions(self.protocol, self.client, state, self.words)
 
     def _explained(self, error: BaseException) -> dict[str, Any]:
         return Explained.of(problems.of_failure(error, datetime.now(UTC), self.words)).json_value()
@@ -164,6 +177,7 @@ class Connection:
         )
         self.views = Views(self.protocol.notify, self._congested, app.plans.spent, self.words)
         self.plan_documents = self._plan_documents(app)
+        self.merged = MergedDocuments(app, self.side_files, self.words)
         if self.client.declared.events:
             app.feed.subscribe_health(
                 lambda health: self.protocol.notify(
@@ -188,13 +202,31 @@ class Connection:
             app.feed.subscribe(self.progress.on_event)
         app.feed.subscribe(self.plan_documents.on_event)
         if self.client.declared.left_questions:
+            documents = QuestionDocuments(app, self.plan_documents, self.side_files, self.merged, self.words)
             prompts = MessagePrompts(
-                self.protocol, self.client, app, self.view, self.jobs, self.plan_documents
+                self.protocol,
+                self.jobs,
+                self.client.declared.left_questions,
+                documents,
+                lambda button: commands.press(self, button.command, button.arguments),
+                self.words,
             )
             app.feed.subscribe(prompts.on_event)
+            self.jobs.start("ask-paused", self._ask_about_paused(app, prompts))
         if not self.client.declared.events:
-            side_files = SideFiles(self.protocol, self.client, self.view)
-            app.feed.subscribe(Notices(self.protocol, self.jobs, side_files).on_event)
+            notices = Notices(self.protocol, self.jobs, self.side_files, self.words)
+            app.feed.subscribe(notices.on_event)
+
+    async def _ask_about_paused(self, app: Application, prompts: MessagePrompts) -> None:
+        """Ask what waits in plans that were paused before the server was started."""
+        for found in app.plans.list(None, ("paused",), MOST_PAUSED, False):
+            try:
+                plan = app.plans.get(found.plan_id, None)
+            except PlanloomError as error:
+                logger.info("The paused plan %s is not asked about: %s", found.plan_id, error.message)
+                continue
+            if plan is not None and app.plans.run_elsewhere(found.plan_id) is None:
+                prompts.look(plan)
 
     def _plan_documents(self, app: Application) -> PlanDocuments:
         def supports(capability: str) -> bool:
@@ -205,6 +237,7 @@ class Connection:
             document_changes=self.editor.capabilities.document_changes,
             refresh=supports("workspace.code_lens.refresh_support"),
             asks_by_message=not self.client.declared.approvals,
+            words=self.words,
         )
         return PlanDocuments(self.protocol, app, self.view, self.jobs, abilities, self.editor)
 

@@ -174,10 +174,9 @@ def _decisions(plan: Plan) -> Iterator[str]:
         yield f"The user has undone {'it' if undone == 'whole' else 'a part of it'}."
     if plan.status == "rejected":
         yield f"The user rejected it: {plan.rejection_reason or 'without a reason'}"
-    for step in plan.steps:
-        _, asked, answer = step.instruction.rpartition(f"{step.question}\nAnswer: ")
-        if step.question and asked:
-            yield f"{step.question} The user answered: {answer.strip()}"
+    for each in plan.asked:
+        if each.answer is not None:
+            yield f"{each.question} The user answered: {each.answer.strip()}"
     for message in plan.messages:
         if message.state != "dropped":
             yield f"The user said: {message.text.strip()}"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from functools import cached_property
+from typing import Final, Literal, NamedTuple, TypeVar
 
+from planloom.domain.changes import Conflict
 from planloom.domain.events.reverts import standing, steps_undone, undone
-from planloom.domain.plans.plan import SETTLED, Plan, Recovery, RecoveryAction
-from planloom.domain.safety.approvals import UserDecision
+from planloom.domain.plans.plan import SETTLED, Plan, Question, Recovery, RecoveryAction
+from planloom.domain.safety.approvals import Approval
 from planloom.domain.text.counted import cut
 from planloom.domain.values import Json, StepId
 from planloom.service.running.states import ALLOWED, Action
+from planloom.view.approvals import responses
+from planloom.view.states import Cause, causes
 from planloom.view.words import Words
 
 _RECOVERY: Final[dict[RecoveryAction, str]] = {
@@ -22,28 +26,40 @@ _RECOVERY: Final[dict[RecoveryAction, str]] = {
     "accept": "Accept",
     "model": "Ask the model",
 }
-ALLOW, ALLOW_PLAN, ALLOW_FOLDER, DENY = "Allow once", "Allow for this plan", "Allow in this folder", "No"
 Kept = Literal["text", "plan"]
 """The side that is kept where the text of a document and its plan have gone apart."""
-ConflictSide = Literal["mine", "theirs", "both"]
+ConflictSide = Literal["mine", "theirs", "both", "merged"]
 CONFLICT: Final[Mapping[ConflictSide, str]] = {
     "mine": "Keep mine",
     "theirs": "Take Planloom's",
     "both": "Keep both",
+    "merged": "Use the merged document",
 }
 """The choices for lines that the user and the plan have both changed, with the words on the button of each."""
+CANCEL: Final = "planloom.cancel"
+SHOW_CHANGES: Final = "planloom.showChanges"
+RESPOND_ALL: Final = "planloom.respondAll"
+RESOLVE: Final = "planloom.resolve"
+M = TypeVar("M", Approval, Conflict, Question, Recovery)
 _LONGEST_TITLE: Final = 40
 ANSWER: Final = "Answer with the selection"
 """Answers a question without options by the text that is selected in the document."""
 
 
 class Button(NamedTuple):
-    """A command with its arguments, and the words on it. `step_id` is None for the whole plan."""
+    """A command with its arguments, and the words on it. `step_id` is None for the whole plan.
+
+    `cause` is the key of the matter that it answers, `hint` says what it means. What is not offered at first stands
+    under the words of its `menu`.
+    """
 
     title: str
     command: str
     arguments: list[Json]
     step_id: StepId | None = None
+    cause: str | None = None
+    hint: str | None = None
+    menu: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,25 +81,36 @@ class Situation:
         """Whether the plan's status allows an action."""
         return action in ALLOWED[self.plan.status]
 
+    @cached_property
+    def causes(self) -> tuple[Cause, ...]:
+        """What calls for the user."""
+        return causes(self.plan)
+
+    def cause(self, kind: str) -> str | None:
+        """The key of what calls for the user, if it is of this kind."""
+        return next((each.key for each in self.causes if each.kind == kind), None)
+
 
 class _Offer(NamedTuple):
-    """The words on a button with their values, the arguments of its command, and the step that it is about."""
+    """A button without its command."""
 
     title: str
     arguments: list[Json]
     step_id: StepId | None = None
-    values: tuple[str, ...] = ()
+    cause: str | None = None
+    hint: str | None = None
+    menu: str | None = None
 
 
 def buttons(of: Situation) -> Iterator[Button]:
     """The actions on offer, in the order of the table."""
     for command, offers in OFFERED:
         for offer in offers(of):
-            yield Button(of.words(offer.title, *offer.values), command, offer.arguments, offer.step_id)
+            yield Button(offer.title, command, *offer[1:])
 
 
-def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
-    """The actions on offer for a failed step, by the words on its button."""
+def _recoveries(recovery: Recovery) -> dict[str, RecoveryAction]:
+    """The actions on offer for a failed step, by the words on the button of each."""
     titles = dict(_RECOVERY)
     if recovery.code == "lacked_network":
         titles["retry"] = "Run again with network"
@@ -94,28 +121,31 @@ def recovery_choices(recovery: Recovery) -> dict[str, RecoveryAction]:
     return {titles[action]: action for action in recovery.options}
 
 
-def _of_plan(action: Action, title: str) -> Callable[[Situation], Iterator[_Offer]]:
+def _of_plan(action: Action, title: str, cause: str = "") -> Callable[[Situation], Iterator[_Offer]]:
+    """An action on the whole plan, which answers a cause of this kind."""
+
     def offers(of: Situation) -> Iterator[_Offer]:
         if of.allows(action):
-            yield _Offer(title, [of.plan.plan_id])
+            yield _Offer(of.words(title), [of.plan.plan_id], cause=of.cause(cause))
 
     return offers
 
 
 def _trust(of: Situation) -> Iterator[_Offer]:
     if of.asks_trust:
-        yield _Offer("Trust this folder", [])
+        yield _Offer(of.words("Trust this folder"), [])
 
 
 def _keep(of: Situation) -> Iterator[_Offer]:
     if of.moved_on:
-        yield _Offer("Make the plan what this text says", [of.plan.plan_id, "text"])
-        yield _Offer("Show the plan as it is", [of.plan.plan_id, "plan"])
+        yield _Offer(of.words("Make the plan what this text says"), [of.plan.plan_id, "text"])
+        yield _Offer(of.words("Show the plan as it is"), [of.plan.plan_id, "plan"])
 
 
 def _approve(of: Situation) -> Iterator[_Offer]:
     if of.allows("approve") and not of.moved_on:
-        yield _Offer("Start execution", [of.plan.plan_id, of.plan.version])
+        arguments: list[Json] = [of.plan.plan_id, of.plan.version]
+        yield _Offer(of.words("Start execution"), arguments, cause=of.cause("review"))
 
 
 def _pause(of: Situation) -> Iterator[_Offer]:
@@ -125,7 +155,7 @@ def _pause(of: Situation) -> Iterator[_Offer]:
 
 def _resume(of: Situation) -> Iterator[_Offer]:
     kept = of.plan.version > 0 and of.plan.approved_version is None
-    yield from _of_plan("resume", "Back to review" if kept else "Resume")(of)
+    yield from _of_plan("resume", "Back to review" if kept else "Resume", "pause")(of)
 
 
 def _review(of: Situation) -> Iterator[_Offer]:
@@ -136,16 +166,17 @@ def _review(of: Situation) -> Iterator[_Offer]:
 def _regenerate(of: Situation) -> Iterator[_Offer]:
     if not of.allows("regenerate"):
         return
-    yield _Offer("Plan again with the feedback" if of.feedback else "Plan again", [of.plan.plan_id])
+    with_feedback = of.words("Plan again with the feedback")
+    yield _Offer(with_feedback if of.feedback else of.words("Plan again"), [of.plan.plan_id])
     for step_id in of.feedback:
         if step_id is not None:
-            yield _Offer("Plan again with the feedback", [of.plan.plan_id], step_id)
+            yield _Offer(with_feedback, [of.plan.plan_id], step_id)
 
 
 def _undo(of: Situation) -> Iterator[_Offer]:
     made = standing(of.plan.edits) if of.allows("undo") else ()
     if made:
-        yield _Offer("Undo all edits of this plan", [of.plan.plan_id])
+        yield _Offer(of.words("Undo all edits of this plan"), [of.plan.plan_id])
     yield from _of_steps(of, "Undo this step", {edit.step_id for edit in made})
 
 
@@ -153,7 +184,7 @@ def _redo(of: Situation) -> Iterator[_Offer]:
     if not of.allows("undo"):
         return
     if undone(of.plan.edits):
-        yield _Offer("Redo all edits of this plan", [of.plan.plan_id])
+        yield _Offer(of.words("Redo all edits of this plan"), [of.plan.plan_id])
     yield from _of_steps(of, "Redo this step", steps_undone(of.plan.edits))
 
 
@@ -173,63 +204,89 @@ def _unskip(of: Situation) -> Iterator[_Offer]:
 def _of_steps(of: Situation, title: str, steps: Collection[StepId | None]) -> Iterator[_Offer]:
     for step in of.plan.steps:
         if step.step_id in steps:
-            yield _Offer(title, [of.plan.plan_id, step.step_id], step.step_id)
+            yield _Offer(of.words(title), [of.plan.plan_id, step.step_id], step.step_id)
+
+
+def _asked(of: Situation, kind: type[M]) -> Iterator[tuple[str, M]]:
+    """The matters of a kind that wait for the user, each with the key of its cause."""
+    return ((cause.key, each) for cause in of.causes for each in cause.about if isinstance(each, kind))
+
+
+def _respond_all(of: Situation) -> Iterator[_Offer]:
+    """The answers to commands that are asked together; each can be answered for itself too."""
+    for cause in of.causes:
+        first = cause.about[0] if len(cause.about) > 1 else None
+        if isinstance(first, Approval) and first.listed is not None:
+            for title, decision in ((of.words("Run all"), "allow"), (of.words("Run none"), "deny")):
+                yield _Offer(
+                    title, [of.plan.plan_id, first.listed.list_id, decision], first.step_id, cause.key
+                )
 
 
 def _respond(of: Situation) -> Iterator[_Offer]:
-    for approval in of.plan.pending.approvals:
-        decisions: dict[str, UserDecision] = {ALLOW: "allow", ALLOW_PLAN: "allowForPlan", DENY: "deny"}
-        if approval.only_once:
-            del decisions[ALLOW_PLAN]
-        for title, decision in decisions.items():
-            yield _Offer(title, [approval.approval_id, decision], approval.step_id)
+    for cause, approval in _asked(of, Approval):
+        which = f": {_short(approval.command or '')}" if approval.listed is not None else ""
+        for response in responses(approval, of.words):
+            arguments: list[Json] = [approval.approval_id, response.decision]
+            menu = None
+            if response.rights is not None:
+                arguments += [None, response.rights]
+                menu = of.words("Run it with other rights")
+            title = f"{response.title}{which}"
+            yield _Offer(title, arguments, approval.step_id, cause, response.hint, menu)
 
 
 def _show_changes(of: Situation) -> Iterator[_Offer]:
-    for approval in of.plan.pending.approvals:
+    for cause, approval in _asked(of, Approval):
         if approval.files or approval.command is not None:
-            yield _Offer("Show changes", [approval.approval_id], approval.step_id)
+            title = of.words("Show changes") if approval.files else of.words("Show the command")
+            yield _Offer(title, [approval.approval_id], approval.step_id, cause)
 
 
 def _answer(of: Situation) -> Iterator[_Offer]:
-    for question in of.plan.pending.questions:
-        for option in question.options:
-            yield _Offer("{0}", [of.plan.plan_id, question.step_id, option], question.step_id, (option,))
-        if answer := of.answers.get(question.step_id):
-            shown = cut(" ".join(answer.split()), _LONGEST_TITLE)
-            yield _Offer(
-                "Answer: {0}", [of.plan.plan_id, question.step_id, answer], question.step_id, (shown,)
-            )
+    for cause, question in _asked(of, Question):
+        answers = {option: option for option in question.options}
+        if written := of.answers.get(question.step_id):
+            answers[of.words("Answer: {0}", _short(written))] = written
+        for title, answer in answers.items():
+            yield _Offer(title, [of.plan.plan_id, question.step_id, answer], question.step_id, cause)
 
 
 def _recover(of: Situation) -> Iterator[_Offer]:
-    for recovery in of.plan.pending.recoveries:
-        for title, choice in recovery_choices(recovery).items():
-            yield _Offer(title, [of.plan.plan_id, recovery.step_id, choice], recovery.step_id)
+    for cause, recovery in _asked(of, Recovery):
+        for title, choice in _recoveries(recovery).items():
+            arguments: list[Json] = [of.plan.plan_id, recovery.step_id, choice]
+            yield _Offer(of.words(title), arguments, recovery.step_id, cause)
 
 
 def _resolve(of: Situation) -> Iterator[_Offer]:
-    for conflict in of.plan.pending.conflicts:
+    for cause, conflict in _asked(of, Conflict):
         for choice, title in CONFLICT.items():
-            yield _Offer(title, [of.plan.plan_id, conflict.edit_id, choice], conflict.step_id)
+            arguments: list[Json] = [of.plan.plan_id, conflict.edit_id, choice]
+            yield _Offer(of.words(title), arguments, conflict.step_id, cause)
+
+
+def _short(text: str) -> str:
+    return cut(" ".join(text.split()), _LONGEST_TITLE)
 
 
 OFFERED: Final[tuple[tuple[str, Callable[[Situation], Iterable[_Offer]]], ...]] = (
     ("planloom.trust", _trust),
     ("planloom.keep", _keep),
     ("planloom.approve", _approve),
-    ("planloom.reject", _of_plan("reject", "Reject")),
+    ("planloom.reject", _of_plan("reject", "Reject", "review")),
     ("planloom.direct", _of_plan("direct", "Execute directly")),
     ("planloom.pause", _pause),
     ("planloom.resume", _resume),
     ("planloom.review", _review),
-    ("planloom.cancel", _of_plan("cancel", "Cancel")),
+    (CANCEL, _of_plan("cancel", "Cancel the plan")),
     ("planloom.regenerate", _regenerate),
+    (RESPOND_ALL, _respond_all),
     ("planloom.respond", _respond),
-    ("planloom.showChanges", _show_changes),
+    (SHOW_CHANGES, _show_changes),
     ("planloom.answer", _answer),
     ("planloom.recover", _recover),
-    ("planloom.resolve", _resolve),
+    (RESOLVE, _resolve),
     ("planloom.skipStep", _skip),
     ("planloom.unskipStep", _unskip),
     ("planloom.undo", _undo),

@@ -22,9 +22,18 @@ from planloom.view.actions import Button, Situation, buttons
 from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
 from planloom.view.commands import RanCommand, commands
-from planloom.view.message_field import MessageField, message_field
 from planloom.view.problems import Explained
-from planloom.view.states import Around, Sign, causes, resource_words, sign_of, state_words, waiting_for
+from planloom.view.states import (
+    Around,
+    MessageField,
+    Sign,
+    causes,
+    message_field,
+    resource_words,
+    sign_of,
+    state_words,
+    waiting_for,
+)
 from planloom.view.steps import StepView
 from planloom.view.words import Words
 
@@ -145,7 +154,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         state=state_words(plan, around.waits, counts, t, partly=partly),
         sign=sign_of(plan, around.waits, partly=partly),
         waits=waiting_for(plan, t),
-        causes=causes(plan),
+        causes=tuple(each.key for each in causes(plan)),
         decisions=decisions,
         approvals=approvals.views(plan, {each.step.step_id: each.lost for each in shown}, t),
         live=plan.status in OPEN,
@@ -157,7 +166,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         verdict=figures.verdict(plan, t),
         pause=figures.pause(plan, t) if decisions == 0 else None,
         problem=problems.of_plan(plan, t),
-        thought=_thought(plan, t),
+        thought=thought(plan, t),
         estimate=figures.estimate(plan, t),
         estimates=figures.estimates(plan, t),
         used=figures.used(plan, around.spent, t),
@@ -201,7 +210,10 @@ def _why_left(step: Step, reason: str, t: Words) -> str:
 
 def _rest(plan: Plan, left: tuple[NotDone, ...]) -> str:
     """A request for the steps that are left. The rules planner reads a list literally if nothing else is there."""
-    texts = (step.instruction or step.description for each in left if (step := plan.step(each.step_id)))
+    undone = [step for each in left if (step := plan.step(each.step_id))]
+    texts = (
+        "\n\n".join((each.instruction or each.description, *plan.answers(each.step_id))) for each in undone
+    )
     listed = "\n".join(f"{number}. {text.strip()}" for number, text in enumerate(texts, start=1))
     if plan.author == "rules":
         return listed
@@ -218,7 +230,7 @@ def _draft(plan: Plan) -> DraftView | None:
     return DraftView(found.feedback, found.failed, found.warnings)
 
 
-def _thought(plan: Plan, t: Words) -> str | None:
+def thought(plan: Plan, t: Words) -> str | None:
     """The activity while a plan is drafted."""
     if plan.status != "draft":
         return None

@@ -1,4 +1,4 @@
-"""Where a plan stands, in words and by a sign, and what it waits for."""
+"""Where a plan stands, in words and by a sign, what it waits for, and what can be said to it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from planloom.domain.changes import Conflict
+from planloom.domain.plans.graph import WAITS, Wait, asked, waits_in_words
 from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, Question, Recovery
 from planloom.domain.safety.approvals import Approval
@@ -30,8 +31,6 @@ Sign = Literal[
     "rejected",
 ]
 """The state shown first of a plan: its status, unless it waits for the user or for another step, or is done in part."""
-Wait = Literal["approval", "conflict", "answer", "recovery"]
-"""The reason why a step, or the plan, waits."""
 
 
 class Around(NamedTuple):
@@ -47,29 +46,26 @@ class Around(NamedTuple):
     waits_since: Mapping[StepId, datetime] = {}
 
 
-def step_waits(plan: Plan) -> Mapping[StepId | None, Wait]:
-    """The decisions that steps wait for, of several the first."""
-    return {each.step_id: wait for wait, asked in reversed(_asked(plan)) for each in asked}
+class Cause(NamedTuple):
+    """A matter that calls for the user. A decision keeps its key until it is answered.
+
+    `about` is the conflict, the question, the failed step, or the approvals that are asked together.
+    """
+
+    key: str
+    kind: Wait | Literal["review", "pause"]
+    about: tuple[Approval | Conflict | Question | Recovery, ...] = ()
 
 
 def wait_words(wait: Wait, t: Words) -> str:
     """The reason why a step or plan waits, in words that can follow its name."""
-    match wait:
-        case "approval":
-            return t("waits for your approval")
-        case "conflict":
-            return t("waits for your choice")
-        case "answer":
-            return t("waits for your answer")
-        case "recovery":
-            return t("waits for your decision")
+    return t(WAITS[wait])
 
 
 def waiting_for(plan: Plan, t: Words) -> str | None:
     """The reason why the plan waits, in words; None if it does not wait for the user."""
-    waits = [wait for wait, asked in _asked(plan) if asked]
-    if waits:
-        return wait_words(waits[0], t) if len(waits) == 1 else t("waits for you")
+    if decisions := waits_in_words(plan):
+        return t(decisions)
     if plan.status == "pending_approval":
         return t("waits for your review")
     if plan.status != "paused" or plan.pause_reason == "user":
@@ -77,25 +73,33 @@ def waiting_for(plan: Plan, t: Words) -> str | None:
     return t("is paused and waits for you")
 
 
-def causes(plan: Plan) -> tuple[str, ...]:
-    """Matters of a plan that call for the user's attention, as keys: a decision keeps its key until it is answered."""
-    pending = plan.pending
-    decisions = [
-        *(f"conflict {each.edit_id}" for each in pending.conflicts),
-        *(
-            f"approval {each.listed.list_id if each.listed is not None else each.approval_id}"
-            for each in pending.approvals
-        ),
-        *(f"question {plan.plan_id} {each.step_id} {each.question}" for each in pending.questions),
-        *(f"recovery {plan.plan_id} {each.step_id} {each.error}" for each in pending.recoveries),
-    ]
+def causes(plan: Plan) -> tuple[Cause, ...]:
+    """Matters of a plan that call for the user's attention."""
+    decisions: dict[str, Cause] = {}
+    for kind, matters in asked(plan).items():
+        for each in matters:
+            key = _key(plan, each)
+            before = decisions[key].about if key in decisions else ()
+            decisions[key] = Cause(key, kind, (*before, each))
     if decisions:
-        return tuple(dict.fromkeys(decisions))
+        return tuple(decisions.values())
     if plan.status == "pending_approval":
-        return (f"review {plan.plan_id} {plan.version}",)
+        return (Cause(f"review {plan.plan_id}", "review"),)
     if plan.status == "paused" and plan.pause_reason != "user":
-        return (f"pause {plan.plan_id} {plan.pause_reason or ''}",)
+        return (Cause(f"pause {plan.plan_id} {plan.pause_reason or ''}", "pause"),)
     return ()
+
+
+def _key(plan: Plan, matter: Approval | Conflict | Question | Recovery) -> str:
+    match matter:
+        case Conflict():
+            return f"conflict {matter.edit_id}"
+        case Approval():
+            return f"approval {matter.listed.list_id if matter.listed is not None else matter.approval_id}"
+        case Question():
+            return f"question {plan.plan_id} {matter.step_id} {matter.question}"
+        case Recovery():
+            return f"recovery {plan.plan_id} {matter.step_id} {matter.error}"
 
 
 def resource_words(wait: StepWait, t: Words) -> str:
@@ -159,18 +163,8 @@ def sign_of(plan: Plan, waits: Sequence[StepWait], *, partly: bool) -> Sign:
     return "stalled" if _stalled(plan, waits) else plan.status
 
 
-def _asked(plan: Plan) -> Sequence[tuple[Wait, Sequence[Approval | Conflict | Question | Recovery]]]:
-    pending = plan.pending
-    return (
-        ("conflict", pending.conflicts),
-        ("approval", pending.approvals),
-        ("answer", pending.questions),
-        ("recovery", pending.recoveries),
-    )
-
-
 def _waits_in_cards(plan: Plan) -> bool:
-    return plan.status != "pending_approval" and any(asked for _, asked in _asked(plan))
+    return plan.status != "pending_approval" and bool(asked(plan))
 
 
 def _stalled(plan: Plan, waits: Sequence[StepWait]) -> bool:
@@ -181,6 +175,38 @@ def _stalled(plan: Plan, waits: Sequence[StepWait]) -> bool:
         and bool(waits)
         and not any(step.status == "running" and step.step_id not in waiting for step in plan.steps)
     )
+
+
+class MessageField(NamedTuple):
+    """The question of the field in which a message is written, the word on its button, and what becomes of it."""
+
+    placeholder: str
+    button: str
+    hint: str
+
+
+def message_field(status: PlanStatus, t: Words) -> MessageField:
+    """The field for messages to a plan of this status."""
+    match status:
+        case "draft" | "pending_approval" | "rejected":
+            return MessageField(
+                t("What should change in this plan?"),
+                t("Revise"),
+                t(
+                    "Gives a new version of the plan; steps that you have edited stay, unless you speak of them."
+                ),
+            )
+        case "paused":
+            return MessageField(
+                t("Say something to this plan."), t("Send"), t("The plan reads it when it is resumed.")
+            )
+        case "approved" | "executing":
+            hint = t("The running step reads it before its next request to the model.")
+            return MessageField(t("Say something to this plan."), t("Send"), hint)
+        case "completed" | "failed" | "cancelled":
+            return MessageField(
+                t("What next?"), t("Continue"), t("A new plan goes on with the conversation of this one.")
+            )
 
 
 def _capitalized(words: str) -> str:

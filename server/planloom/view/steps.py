@@ -17,7 +17,7 @@ from planloom.view.actions import Button
 from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
 from planloom.view.nodes import CheckWords, Rule, check_words, node_words, rules
-from planloom.view.states import Around, Wait, resource_words, step_waits, wait_words
+from planloom.view.states import Around, resource_words, wait_words
 from planloom.view.words import Words
 
 StepSign = Literal[
@@ -61,7 +61,7 @@ class StepView(NamedTuple):
     blocks: tuple[StepId, ...]
     sign: StepSign
     words: str
-    waits: Wait | None
+    waits: graph.Wait | None
     stalled: str | None
     calls: tuple[OpenCall, ...]
     background: str | None
@@ -88,7 +88,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
     t = around.words
     shown = graph.shown_statuses(plan)
     blocks = graph.all_blocks(plan.steps)
-    waits = step_waits(plan)
+    waits = graph.step_waits(plan)
     stalls = {wait.step_id: wait for wait in reversed(around.waits)}
     changed = Counter(step_id for step_id, _ in standing_files(plan))
     background = {step_id: command.command for step_id, command in running_in_background(plan)}
@@ -177,7 +177,7 @@ def skip_words(step: Step, t: Words) -> str:
 
 
 def _look(
-    step: Step, status: StepStatus, waits: Wait | None, stall: StepWait | None, t: Words
+    step: Step, status: StepStatus, waits: graph.Wait | None, stall: StepWait | None, t: Words
 ) -> tuple[StepSign, str]:
     if waits is not None:
         return "failed" if waits == "recovery" else "waiting", wait_words(waits, t)

@@ -60,12 +60,14 @@ class Document:
 class DocumentStore:
     """The open documents by normalised URI; every state is an immutable `Document`.
 
-    No call awaits, so the states follow the order of the editor's messages.
+    No call awaits, so the states follow the order of the editor's messages. `is_own` says whether the server itself
+    writes a document, for the user to read: its text is nobody's unsaved work.
     """
 
     def __init__(self, encoding: Encoding = "utf-16") -> None:
         self.encoding: Encoding = encoding
         self._open: dict[Uri, Document] = {}
+        self.is_own: Callable[[Uri], bool] = lambda _: False
         self._listeners: list[Listener] = []
 
     def get(self, uri: str) -> Document | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from planloom.domain.values import Uri
 from planloom.workspace.disk import ConfinedPath, DiskRefused, fingerprint_at, read
-from planloom.workspace.disk_changes import create_folders, remove_leftovers, write
+from planloom.workspace.disk_changes import create_folders, delete_file, remove_leftovers, write
 from planloom.workspace.paths.roots import Root, root_at
 from planloom.workspace.paths.uris import from_path, to_path
 
@@ -43,15 +43,24 @@ def rewrite_scratch_file(uri: Uri, content: str) -> bool:
     return write_scratch_file(root_at(path.parent.parent), path.name, content) is not None
 
 
+def remove_scratch_file(uri: Uri) -> None:
+    """Remove a file in `.planloom/`, if it is there. Call it from a thread."""
+    path = to_path(uri)
+    if path is not None and path.parent.name == FOLDER:
+        confined = ConfinedPath(path.parent.parent, (FOLDER, path.name))
+        if (was := fingerprint_at(confined)) is not None:
+            delete_file(confined, was=was)
+
+
 def clear_scratch_folder(root: Root) -> None:
     """Remove what a killed server was writing in `.planloom/`. Call it from a thread."""
     remove_leftovers(ConfinedPath(root.path, (FOLDER,)))
 
 
-def scratch_files(root: Root, ending: str) -> tuple[Uri, ...]:
-    """The files in `.planloom/` whose names end so, in the order of their names. Call it from a thread."""
+def scratch_files(root: Root, part: str) -> tuple[Uri, ...]:
+    """The files in `.planloom/` whose names hold this, in the order of their names. Call it from a thread."""
     try:
-        found = sorted(path for path in (root.path / FOLDER).iterdir() if path.name.endswith(ending))
+        found = sorted(path for path in (root.path / FOLDER).iterdir() if part in path.name)
     except OSError:
         return ()
     return tuple(from_path(path) for path in found)

@@ -301,6 +301,17 @@ class WorkspaceView:
             return None
         return (await asyncio.to_thread(read, confined_path(place), self.limit)).decoded
 
+    async def unsaved(self) -> tuple[Uri, ...]:
+        """The open documents with unsaved text of the user or of plans, in the order in which they were opened."""
+        documents = self.documents.all()
+        return tuple(
+            [
+                each.uri
+                for each in documents
+                if not self.documents.is_own(each.uri) and await self.is_dirty(each.uri)
+            ]
+        )
+
     async def is_dirty(self, uri: str) -> bool:
         """Whether an open buffer has unsaved text, by comparing it with the disk; False for a closed file.
 

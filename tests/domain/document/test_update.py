@@ -7,14 +7,16 @@ from datetime import UTC, datetime
 
 import pytest
 
+from planloom.domain.changes import Conflict, EditedFile, EditRecord
 from planloom.domain.document.answers import answers_in, quoted
 from planloom.domain.document.difference import written_signs
 from planloom.domain.document.reader import read_document
 from planloom.domain.document.render import render, result_lines
 from planloom.domain.document.update import up_to_date
 from planloom.domain.indexed_tuple import IndexedTuple
-from planloom.domain.plans.plan import Pending, Question, Step, StepResult
-from planloom.domain.values import StepId
+from planloom.domain.plans.plan import AskedQuestion, Pending, Question, Recovery, Step, StepResult
+from planloom.domain.safety.approvals import Approval
+from planloom.domain.values import EditId, StepId, Uri
 from tests.domain.document.test_round_trip import plan_of
 
 PLAN = plan_of([Step(step_id=StepId("step_1"), description="Look", instruction="Look")])
@@ -58,6 +60,7 @@ def with_result(step: Step, summary: str) -> Step:
 
 
 LOOK = PLAN.steps[0]
+OTHER_STEP = StepId("step_2")
 SAID = with_result(LOOK, "All is well.")
 
 
@@ -141,3 +144,62 @@ def test_signs_typed_in_two_lines_and_taken_back_leave_the_step_whole() -> None:
         found = up_to_date(typed, shown, plan)
         rest = found.text.replace("壹", "").replace("貳", "")
         assert up_to_date(rest, found.shows, plan).text == render(plan), (first, second)
+
+
+def head(text: str) -> str:
+    """The status in the values at the top."""
+    return read_document(text).head["status"]
+
+
+def test_a_step_that_waits_for_the_user_has_their_sign_and_the_status_says_so() -> None:
+    steps = [LOOK.model_copy(update={"status": "running"}), LOOK.model_copy(update={"step_id": OTHER_STEP})]
+    runs = plan_of(steps, status="executing")
+    approval = Approval.model_construct(approval_id="a", plan_id=runs.plan_id, step_id=LOOK.step_id)
+    conflict = Conflict(edit_id=EditId("e"), step_id=LOOK.step_id, files=())
+    recovery = Recovery(step_id=LOOK.step_id, error="no", options=("retry",))
+    text = render(runs)
+    assert "- [>] Look ^step_1" in text and head(text) == "executing"
+    for pending, sign, status in (
+        (Pending(approvals=(approval,)), "?", "executing, waits for your approval"),
+        (Pending(conflicts=(conflict,)), "?", "executing, waits for your choice"),
+        (Pending(conflicts=(conflict,), approvals=(approval,)), "?", "executing, waits for you"),
+        (Pending(recoveries=(recovery,)), ">", "executing, waits for your decision"),
+    ):
+        waits = runs.model_copy(update={"pending": pending})
+        new = up_to_date(text, runs, waits).text
+        assert f"- [{sign}] Look ^step_1" in new and head(new) == status
+        assert new == render(waits) and up_to_date(new, waits, runs).text == text
+
+
+def test_an_answer_stands_once_below_its_step_wherever_it_was_given() -> None:
+    asked = (AskedQuestion(step_id=LOOK.step_id, question="Which?", answer="80\nand 81"),)
+    given = PLAN.model_copy(update={"asked": asked})
+    new = up_to_date(render(ASKS), ASKS, given).text
+    assert new == render(given) and new.endswith("\n\n> Answer: 80\n> and 81\n")
+    assert up_to_date(new, given, given).text == new
+    # Also the step that is nothing but the question, whose result the answer is.
+    only = with_result(LOOK.model_copy(update={"kind": "clarification"}), "Answered: 80")
+    assert render(plan_of([only])).count("80") == 0
+    assert render(plan_of([only]).model_copy(update={"asked": asked})).count("> Answer: 80") == 1
+
+
+def test_what_was_undone_says_so() -> None:
+    done = with_result(LOOK, "It is done.")
+    edit = EditRecord(
+        edit_id=EditId("e"),
+        step_id=LOOK.step_id,
+        files=(EditedFile(uri=Uri("file:///a"), change="edit"),),
+        state="applied",
+    )
+    shown = plan_of([done], status="completed").model_copy(update={"edits": IndexedTuple([edit])})
+    text = render(shown)
+    for share, status, result in (
+        ("whole", "completed, undone", "→ Undone. It is done."),
+        ("part", "completed, undone in part", "→ Undone in part. It is done."),
+    ):
+        undone = shown.model_copy(
+            update={"steps": IndexedTuple([done.model_copy(update={"reverted": share})])}
+        )
+        new = up_to_date(text, shown, undone).text
+        assert head(new) == status and result in new and new == render(undone)
+        assert up_to_date(new, undone, shown).text == text

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from planloom.domain.document.reader import Written, read_document
-from planloom.domain.document.render import ANSWER_LINE
+from planloom.domain.document.render import ANSWER_LINE, quotation
 from planloom.domain.text.lines import split_lines
 from planloom.domain.values import StepId
 
@@ -45,12 +45,16 @@ def with_answer_line(tail: Sequence[str], eol: str) -> list[str]:
     return [eol, ANSWER_LINE + eol, *(tail if not tail or not tail[0].strip() else [eol, *tail])]
 
 
-def without_answer_line(tail: Sequence[str]) -> list[str]:
-    """The lines below a step that asks nothing any more, without the line of an answer in which nothing stands."""
+def answered(tail: Sequence[str], answer: str | None, eol: str) -> list[str]:
+    """The lines below a step that asks nothing any more: a line of an answer in which nothing stands gets the answer as
+    a quotation, or goes if there is none.
+    """
     at = next((number for number, line in enumerate(tail) if line.rstrip() == ANSWER_LINE), None)
     if at is None or (at + 1 < len(tail) and tail[at + 1].strip()):
         return [*tail]
     above = tail[:at]
+    if answer is not None:
+        return [*above, *(line + eol for line in quotation(answer)), *tail[at + 1 :]]
     return [*(above[:-1] if above and not above[-1].strip() else above), *tail[at + 1 :]]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Trouble, Written, WrittenStep, authored, values_of
-from planloom.domain.document.render import MARKS, RESULT, asking, result_text
+from planloom.domain.document.render import MARKS, RESULT, asking, marks, result_text
 from planloom.domain.document.top import STEPS, Place, Top, head_values, top_of
 from planloom.domain.plans.editing import (
     AddStep,
@@ -23,7 +23,6 @@ from planloom.domain.plans.editing import (
     UnskipStep,
     UpdateStep,
 )
-from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import StepId
@@ -133,10 +132,9 @@ def difference(
 
 def signs_of(plan: Plan) -> frozenset[str]:
     """All that the server alone writes into the document of a plan: values, signs, results and lines for answers."""
-    statuses = zip(plan.steps, shown_statuses(plan), strict=True)
     found = {sign_of("", name, value) for name, value in head_values(plan).items()}
-    for step, status in statuses:
-        found.add(sign_of(step.step_id, "mark", MARKS.get(status, " ")))
+    found |= {sign_of(step_id, "mark", mark) for step_id, mark in marks(plan).items()}
+    for step in plan.steps:
         if said := result_text(step):
             found.add(sign_of(step.step_id, "result", said))
     found |= {sign_of(step_id, "answer", "") for step_id in asking(plan)}

@@ -27,9 +27,10 @@
 
     Whatever else stands between the steps is a note: it belongs to the step above it, and is kept.
 
-The sign in the box is the state: `x` done, `>` running, `?` asks, `!` failed, `-` skipped. A line that begins with `→`
-says what came of a step. A step that asks has a line `Answer:` below it, which is a note. All other lines of a step are
-the author's. `reader` reads what this module writes: `tests/domain/document` holds it to that.
+The sign in the box is the state: `x` done, `>` running, `?` waits for the user, `!` failed, `-` skipped. A line that
+begins with `→` says what came of a step. A step that asks has a line `Answer:` below it, which is a note, and becomes a
+quotation with the answer. All other lines of a step are the author's. `reader` reads what this module writes:
+`tests/domain/document` holds it to that.
 """
 
 from __future__ import annotations
@@ -41,19 +42,21 @@ from typing import Final
 from planloom.domain.document.fields import FIELDS, escaped
 from planloom.domain.document.scalars import is_written_plainly, written
 from planloom.domain.document.top import STEPS, head_lines, top_lines
-from planloom.domain.plans.graph import shown_statuses
-from planloom.domain.plans.plan import Plan, Step
+from planloom.domain.plans.graph import shown_statuses, step_waits
+from planloom.domain.plans.plan import Plan, Reverted, Step
 from planloom.domain.plans.unrolling import under_way
 from planloom.domain.values import Json, StepId
 
+ASKS: Final = "?"
 MARKS: Final[Mapping[str, str]] = {
     "completed": "x",
     "running": ">",
-    "needs_clarification": "?",
+    "needs_clarification": ASKS,
     "failed": "!",
     "skipped": "-",
 }
 """The sign in the box of a step, by its shown status; a blank for any other."""
+_UNDONE: Final[Mapping[Reverted | None, str]] = {None: "", "whole": "Undone. ", "part": "Undone in part. "}
 RESULT: Final = "→ "
 ANSWER_LINE: Final = "Answer:"
 """Begins the answer below a step that asks."""
@@ -64,14 +67,17 @@ _ARGUMENTS: Final = 4
 def render(plan: Plan, notes: Mapping[str, str] | None = None) -> str:
     """The document of a plan. `notes` are those of an earlier text, by step id; "" for those before the steps."""
     notes = notes or {}
-    asks = asking(plan)
+    asks, answers, signs = asking(plan), answers_of(plan), marks(plan)
     lines = [*head_lines(plan), "", *top_lines(plan), "", STEPS]
     lines += _note(notes.get("", ""))
-    for step, shown in zip(plan.steps, shown_statuses(plan), strict=True):
-        lines += ["", *step_lines(step, MARKS.get(shown, " "))]
-        if step.step_id in asks and ANSWER_LINE not in notes.get(step.step_id, ""):
+    for step in plan.steps:
+        note = notes.get(step.step_id, "")
+        lines += ["", *step_lines(step, signs[step.step_id])]
+        if step.step_id in asks and ANSWER_LINE not in note:
             lines += ["", ANSWER_LINE]
-        lines += _note(notes.get(step.step_id, ""))
+        elif step.step_id in answers and ANSWER_LINE not in note:
+            lines += ["", *quotation(answers[step.step_id])]
+        lines += _note(note)
     known = {"", *(step.step_id for step in plan.steps)}
     for step_id, note in notes.items():
         lines += _note(note) if step_id not in known else ()
@@ -81,6 +87,25 @@ def render(plan: Plan, notes: Mapping[str, str] | None = None) -> str:
 def asking(plan: Plan) -> frozenset[StepId]:
     """The steps that wait for an answer."""
     return frozenset(each.step_id for each in plan.pending.questions)
+
+
+def answers_of(plan: Plan) -> Mapping[StepId, str]:
+    """The last answer that each step was given."""
+    return {each.step_id: each.answer for each in plan.asked if each.answer is not None}
+
+
+def quotation(answer: str) -> Iterator[str]:
+    """An answer that was given, as it stands below its step."""
+    yield from (f"> {line}".rstrip() for line in f"{ANSWER_LINE} {answer}".split("\n"))
+
+
+def marks(plan: Plan) -> Mapping[StepId, str]:
+    """The sign of each step: a failed one keeps its own while a decision on it is waited for."""
+    waits = step_waits(plan)
+    return {
+        step.step_id: ASKS if waits.get(step.step_id, "recovery") != "recovery" else MARKS.get(status, " ")
+        for step, status in zip(plan.steps, shown_statuses(plan), strict=True)
+    }
 
 
 def step_lines(step: Step, mark: str) -> Iterator[str]:
@@ -109,8 +134,11 @@ def result_lines(step: Step) -> Iterator[str]:
 def result_text(step: Step) -> str | None:
     """The result of a step, or where its loop stands, without indentation; None before there is any."""
     result = (step.result.summary or step.result.error) if step.result else under_way(step)
+    if step.kind == "clarification" and step.status == "completed":
+        # The answer stands below it.
+        return None
     said = " ".join((result or "").split())
-    return RESULT + said if said else None
+    return f"{RESULT}{_UNDONE[step.reverted]}{said}" if said else None
 
 
 def _instruction(step: Step) -> Iterator[str]:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.graph import waits_in_words
+from planloom.domain.plans.plan import Plan, taken_back
 
 STEPS: Final = "## Steps"
 """The line below which the steps stand."""
@@ -55,7 +56,8 @@ class Top(NamedTuple):
 
 def head_values(plan: Plan) -> dict[str, str]:
     """The text at the top of the document."""
-    status = plan.status.replace("_", " ")
+    undone = {None: None, "whole": "undone", "part": "undone in part"}[taken_back(plan)]
+    status = ", ".join(filter(None, (plan.status.replace("_", " "), undone, waits_in_words(plan))))
     return {"plan": plan.plan_id, "version": str(plan.version), "status": status}
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from planloom.domain.document.answers import with_answer_line, without_answer_line
+from planloom.domain.document.answers import answered, with_answer_line
 from planloom.domain.document.difference import Difference, difference, sign_of, signs_of
 from planloom.domain.document.reader import Written, WrittenStep, authored, read_document, values_of
-from planloom.domain.document.render import MARKS, asking, result_lines, result_text, step_lines
+from planloom.domain.document.render import (
+    answers_of,
+    asking,
+    marks,
+    result_lines,
+    result_text,
+    step_lines,
+)
 from planloom.domain.document.top import Place, head_lines, head_values, top_lines, top_of
 from planloom.domain.events.folding import updated
 from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import SkipStep, UnskipStep, UpdateStep
-from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import RUN_STATE, Plan, Step
 from planloom.domain.text.lines import split_lines
 from planloom.domain.text.positions import dominant_eol
@@ -113,9 +119,9 @@ class _Text:
         self.ids = ids
         self.plan = plan
         self.servers = servers
-        statuses = zip(plan.steps, shown_statuses(plan), strict=True)
         self.asking = asking(plan)
-        self.marks = {step.step_id: MARKS.get(status, " ") for step, status in statuses}
+        self.answers = answers_of(plan)
+        self.marks = marks(plan)
 
     def new(self, users: _Users) -> str:
         """The text for the plan."""
@@ -223,7 +229,9 @@ class _Text:
         """The lines below a step, with one for the answer while it asks."""
         if step_id in self.asking:
             return with_answer_line(tail, self.eol)
-        return without_answer_line(tail) if sign_of(step_id, "answer", "") in self.servers else tail
+        if sign_of(step_id, "answer", "") not in self.servers:
+            return tail
+        return answered(tail, self.answers.get(step_id), self.eol)
 
     def _first_line(self, line: str, step_id: StepId, each: WrittenStep, *, is_users: bool) -> str:
         """The first line of a step with its sign and id."""

@@ -203,15 +203,9 @@ def clarification_request(plan: Plan, event: ev.ClarificationRequest, _at: Insta
 
 @folds(ev.ClarificationProvided, when=ALIVE)
 def clarification_provided(plan: Plan, event: ev.ClarificationProvided, _at: Instant) -> Plan:
-    """The plan with the answer in the step's instruction, and the step pending again."""
-    step = plan.step(event.step_id)
-    question = step.question if step else None
-    note = f"{question}\nAnswer: {event.answer}" if question else f"Answer: {event.answer}"
+    """The plan with the answer to the question, and the step pending again."""
     answered = change_step(
-        plan,
-        event.step_id,
-        {"needs_clarification"},
-        lambda step: updated(step, status="pending", instruction=f"{step.instruction}\n\n{note}".strip()),
+        plan, event.step_id, {"needs_clarification"}, lambda step: updated(step, status="pending")
     )
     asked = tuple(
         updated(each, answer=event.answer) if each.step_id == event.step_id and each.answer is None else each

@@ -1,17 +1,31 @@
-"""The dependency graph of a plan: cycles, order and readiness."""
+"""The dependency graph of a plan, and the statuses of its steps: cycles, order, readiness, what waits for the user."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import Literal
 
-from planloom.domain.plans.plan import SETTLED, Plan, Priority, Step, StepStatus
+from planloom.domain.changes import Conflict
+from planloom.domain.plans.plan import SETTLED, Plan, Priority, Question, Recovery, Step, StepStatus
+from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import StepId
 
 PRIORITY_RANK: Mapping[Priority, int] = {"critical": 0, "high": 1, "normal": 2, "low": 3}
 
 _BEGUN = frozenset({"approved", "executing", "paused"})
+
+Wait = Literal["approval", "conflict", "answer", "recovery"]
+"""The decision of the user for which a step, or the plan, waits."""
+WAITS: Mapping[Wait, str] = {
+    "approval": "waits for your approval",
+    "conflict": "waits for your choice",
+    "answer": "waits for your answer",
+    "recovery": "waits for your decision",
+}
+"""Each in words that can follow the name of the step; views translate them."""
+WAITS_FOR_SEVERAL = "waits for you"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +174,29 @@ def shown_status(plan: Plan, step: Step) -> StepStatus:
     if step.status != "pending" or plan.status not in _BEGUN:
         return step.status
     return "ready" if step.step_id in ready(plan) else "blocked"
+
+
+def asked(plan: Plan) -> Mapping[Wait, Sequence[Approval | Conflict | Question | Recovery]]:
+    """All that waits for the user, by the kind of decision, the most pressing first."""
+    pending = plan.pending
+    found: dict[Wait, Sequence[Approval | Conflict | Question | Recovery]] = {
+        "conflict": pending.conflicts,
+        "approval": pending.approvals,
+        "answer": pending.questions,
+        "recovery": pending.recoveries,
+    }
+    return {wait: matters for wait, matters in found.items() if matters}
+
+
+def step_waits(plan: Plan) -> Mapping[StepId | None, Wait]:
+    """The decision for which each step waits, of several the most pressing."""
+    return {each.step_id: wait for wait, matters in reversed([*asked(plan).items()]) for each in matters}
+
+
+def waits_in_words(plan: Plan) -> str | None:
+    """What the plan waits for of the user, as a sentence of `WAITS`; None if it asks nothing."""
+    waits = [*asked(plan)]
+    return WAITS_FOR_SEVERAL if len(waits) > 1 else WAITS[waits[0]] if waits else None
 
 
 def all_blocks(steps: Sequence[Step]) -> Mapping[StepId, tuple[StepId, ...]]:

@@ -718,6 +718,11 @@ class Plan(Value):
         """The step with this id, if the plan has one."""
         return self.steps.find(step_id)
 
+    def answers(self, step_id: StepId) -> tuple[str, ...]:
+        """The questions that a step has asked, each with its answer in a line below it."""
+        answered = (each for each in self.asked if each.step_id == step_id and each.answer is not None)
+        return tuple(f"{each.question}\nAnswer: {each.answer}" for each in answered)
+
     def made_of(self, step_id: StepId) -> tuple[StepId, ...]:
         """The steps that a loop or a sub-plan was unrolled into, with those that these were unrolled into."""
         step = self.step(step_id)

@@ -97,6 +97,21 @@ def _trimmed(hunk: Hunk, before: str, after: str) -> Hunk:
     )
 
 
+def git_diff(before: str | None, after: str | None, old: str, new: str) -> str:
+    """A unified diff of one file that `git apply` and `patch` can read; a text is None if there is no file.
+
+    `old` and `new` are its paths before and after the change, below the folder in which the diff can be applied.
+    """
+    header = [f"diff --git a/{old} b/{new}"]
+    if before is None and after is not None:
+        header.append("new file mode 100644")
+    elif after is None and before is not None:
+        header.append("deleted file mode 100644")
+    elif old != new:
+        header += [f"rename from {old}", f"rename to {new}"]
+    return "\n".join([*header, unified(before, after, f"a/{old}", f"b/{new}")])
+
+
 def unified(
     before: str | None, after: str | None, before_name: str, after_name: str, context: int = 3
 ) -> str:

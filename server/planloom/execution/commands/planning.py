@@ -154,9 +154,6 @@ class PlanningCommands:
 
     async def _unsaved(self) -> str:
         """Says which files the command has seen without the text that the editor has."""
-        view = self._session.view
         folders = self._session.folders
-        unsaved = [
-            shown_in(each.uri, folders) for each in view.documents.all() if await view.is_dirty(each.uri)
-        ]
+        unsaved = [shown_in(uri, folders) for uri in await self._session.view.unsaved()]
         return _UNSAVED.format(names=listed(unsaved, _NAMED)) if unsaved else ""

@@ -118,10 +118,10 @@ class UnsavedFileSaver:
     async def _dirty(self, plan: Plan) -> tuple[Uri, ...]:
         """The files of the workspace that are known to have unsaved text."""
         found: dict[Uri, None] = {}
-        for document in self._view.documents.all():
-            path = await asyncio.to_thread(self._view.locate, document.uri, "read")
-            if not isinstance(path, PathRefused) and await self._view.is_dirty(document.uri):
-                found[document.uri] = None
+        for uri in await self._view.unsaved():
+            path = await asyncio.to_thread(self._view.locate, uri, "read")
+            if not isinstance(path, PathRefused):
+                found[uri] = None
         for edit in plan.edits:
             for file in edit.files if edit.state == "applied" else ():
                 uri = normalized(file.new_uri or file.uri)

@@ -101,12 +101,13 @@ class StepAttachments:
     ) -> Asked | Sequence[ResolvedAttachment]:
         """The attachments that the user named instead of a missing one; the question, if no step has asked it yet."""
         question = question_for(attachment, gone)
-        answers = (_answer(each, question) for each in (step, *plan.steps))
-        answer = next((each for each in answers if each is not None), None)
+        answers = {each.step_id: each.answer for each in plan.asked if each.question == question}
+        answer = answers.get(step.step_id) or next(filter(None, answers.values()), None)
         if answer is None:
             return Asked(question=question)
+        answer = answer.strip().partition("\n")[0]
         reference = answer if answer.startswith(("@", "http://", "https://")) else f'@"{answer}"'
-        # An answer that is not a reference is in the instruction, where the model reads it.
+        # An answer that is not a reference stands in the task, where the model reads it.
         return await self._source.find(reference)
 
     def _log_change(self, plan: Plan, step: Step, now: ResolvedAttachment) -> None:
@@ -125,14 +126,6 @@ def question_for(attachment: Attachment, gone: Unresolved) -> str:
     """The question to the user about an attachment that is missing or cannot be read."""
     shown = attachment.reference if gone.code == "not_found" else f"{attachment.reference} ({gone.message})"
     return f"The attachment {shown} cannot be read any more. Which other path or link should be used instead?"
-
-
-def _answer(step: Step, question: str) -> str | None:
-    """The answer to the question, which was merged into the instruction; None if it was not asked."""
-    _, asked, after = step.instruction.rpartition(f"{question}\nAnswer: ")
-    if not asked:
-        return None
-    return after.partition("\n")[0].strip()
 
 
 def _removed_by_plan(plan: Plan, attachment: Attachment) -> bool:

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from planloom.domain.errors import PlanloomError
+from planloom.domain.plans.graph import step_waits
 from planloom.domain.plans.plan import Plan, progress
 from planloom.domain.text.hidden_characters import in_message
 from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
+from planloom.view.plan_view import thought
+from planloom.view.states import status_words, waiting_for
 from planloom.view.words import Words
 
 if TYPE_CHECKING:
@@ -99,7 +102,7 @@ class ProgressReporter:
         finally:
             ended = self._latest[plan_id]
             self._close(plan_id, token)
-            self._report(token, {"kind": "end", "message": ended.status.replace("_", " ")})
+            self._report(token, {"kind": "end", "message": status_words(ended.status, self._words)})
 
     async def _follow(self, plan_id: PlanId, token: str) -> None:
         changed = self._changed[plan_id]
@@ -115,17 +118,14 @@ class ProgressReporter:
     def _value(self, plan_id: PlanId) -> dict[str, Any]:
         plan, t = self._latest[plan_id], self._words
         if plan.status == "draft":
-            steps = t.plural(len(plan.steps), "1 step", "{0} steps") if plan.steps else ""
-            what = t("waits for your approval") if plan.pending.approvals else steps
-            return {"message": t("Planning: {0}", what) if what else t("Planning")}
-        waiting = {approval.step_id for approval in plan.pending.approvals}
-        running = [step for step in plan.steps if step.status == "running" and step.step_id not in waiting]
-        now = progress(plan)
-        if running:
-            step = running[0]
+            return {"message": waiting_for(plan, t) or thought(plan, t)}
+        waits = step_waits(plan)
+        running = (step for step in plan.steps if step.status == "running" and step.step_id not in waits)
+        now, step = progress(plan), next(running, None)
+        if step is not None:
             what = t.at_work(step.active_title or step.title, step.progress, step.attempts)
         else:
-            what = t("waits for your approval") if waiting else plan.summary
+            what = waiting_for(plan, t) or plan.summary
         count = f"{now.completed}/{now.total}"
         return {
             "message": in_message(f"{count} {what}").strip()[:200],

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planloom.domain.text.diff import unified
+from planloom.domain.text.diff import git_diff
 from planloom.domain.values import ApprovalId, PlanId, Uri
-from planloom.lsp.editor.approval_texts import approval_text
 from planloom.lsp.editor.capabilities import SCHEME
-from planloom.workspace.paths.uris import display_name
+from planloom.view.approvals import lines
+from planloom.view.words import Words
+from planloom.workspace.paths.uris import name_in
 
 if TYPE_CHECKING:
     from planloom.domain.safety.approvals import Approval
@@ -28,33 +29,49 @@ def plan_address(plan_id: PlanId) -> Uri:
     return Uri(f"{_PLANS}{plan_id}.md")
 
 
-async def text_at(app: Application, uri: str) -> str:
+async def text_at(app: Application, uri: str, t: Words) -> str:
     """The text that is served at an address. Raises UnknownThing."""
     if uri.startswith(_PLANS):
         return app.plans.markdown(PlanId(uri.removeprefix(_PLANS).removesuffix(".md")))
     approval_id = ApprovalId(uri.removeprefix(_CHANGES).removesuffix(".diff"))
-    return await shown_changes(app, app.approvals.pending(approval_id))
+    return await shown_changes(app, app.approvals.pending(approval_id), t)
 
 
-async def show_changes(app: Application, files: SideFiles, approval: Approval) -> bool:
-    """Show what an approval is asked for in a document, as `shown_changes`; False if the editor did not."""
-    if files.can_serve and await files.show(changes_address(approval.approval_id)):
-        return True
-    number = approval.approval_id[:8]
-    near, name = Uri(""), f"command-{number}.txt"
+async def write_changes(app: Application, files: SideFiles, approval: Approval, t: Words) -> Uri | None:
+    """Write what an approval is asked for into a file; its URI, None if that is not possible."""
+    near, name, ending = Uri(""), "command", ".txt"
     if approval.files:
-        near, name = approval.files[0].uri, f"changes-{number}.diff"
-    uri = await files.write(near, name, await shown_changes(app, approval))
-    return uri is not None and await files.show(uri)
+        near, name, ending = approval.files[0].uri, "changes", ".diff"
+    text = await shown_changes(app, approval, t)
+    return await files.write_for(approval.plan_id, approval.approval_id, near, name, ending, text)
 
 
-async def shown_changes(app: Application, approval: Approval) -> str:
-    """The changes of an approval as one diff; of one without files its command, or what it is asked for."""
-    if not approval.files:
-        return f"{approval.command or approval_text(approval)}\n"
+async def show_changes(
+    app: Application, files: SideFiles, approval: Approval, t: Words
+) -> tuple[bool, Uri | None]:
+    """Show what an approval is asked for in a document, as `shown_changes`: whether the editor did, and its file."""
+    if files.can_serve and await files.show(changes_address(approval.approval_id)):
+        return True, None
+    uri = await write_changes(app, files, approval, t)
+    return uri is not None and await files.show(uri), uri
+
+
+async def shown_changes(app: Application, approval: Approval, t: Words) -> str:
+    """The changes of an approval as a diff for `git apply` in the workspace folder.
+
+    Of one without changed texts its command, or all that is to be known of it.
+    """
+    plan = app.plans.get(approval.plan_id, None)
+    assert plan is not None, "get() with an id returns a plan or raises"
     parts = []
     for file in approval.files:
         found = await app.approvals.diff(approval.approval_id, file.uri)
-        name = display_name(file.uri)
-        parts.append(unified(found.before, found.after, f"a/{name}", f"b/{name}"))
-    return "\n".join(parts)
+        old, new = (name_in(uri, plan.workspace_folders) for uri in (file.uri, file.new_uri or file.uri))
+        if old != new or found.before is not None or found.after is not None:
+            parts.append(git_diff(found.before, found.after, old, new))
+    if parts:
+        return "".join(parts)
+    return (
+        "\n".join(filter(None, (approval.command or "",) if approval.command else lines(plan, approval, t)))
+        + "\n"
+    )

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from planloom.domain.values import Uri
+from planloom.domain.values import PlanId, Uri
 from planloom.lsp.editor.capabilities import can_serve
 from planloom.lsp.transport.outgoing import ClientRefused
-from planloom.workspace.scratch_files import read_scratch_file, write_scratch_file
+from planloom.workspace.paths.uris import display_name
+from planloom.workspace.scratch_files import (
+    FOLDER,
+    read_scratch_file,
+    remove_scratch_file,
+    scratch_files,
+    write_scratch_file,
+)
 
 if TYPE_CHECKING:
     from planloom.lsp.editor.capabilities import Client
@@ -23,8 +30,8 @@ logger = logging.getLogger(__name__)
 
 
 class SideFiles:
-    """Writes, shows and reads these files. `can_show`: the client shows documents; `can_serve`: those that the server
-    serves, too.
+    """Writes, shows, reads and removes these files. `can_show`: the client shows documents; `can_serve`: those that the
+    server serves, too.
     """
 
     def __init__(self, protocol: PlanloomProtocol, client: Client, view: WorkspaceView) -> None:
@@ -41,6 +48,18 @@ class SideFiles:
         )
         return None if root is None else await asyncio.to_thread(write_scratch_file, root, name, text)
 
+    async def write_for(
+        self, plan_id: PlanId, about: str, near: Uri, name: str, ending: str, text: str
+    ) -> Uri | None:
+        """Like `write`, for a question of a plan about something with an id; `remove` finds it by the plan's."""
+        return await self.write(near, f"{name}{_part_of(plan_id)}{about[:8]}{ending}", text)
+
+    async def remove(self, plan_id: PlanId) -> None:
+        """Remove what was written for the questions of a plan; what is typed there and not saved, the editor has."""
+        for root in self._view.roots.folders:
+            for uri in await asyncio.to_thread(scratch_files, root, _part_of(plan_id)):
+                await asyncio.to_thread(remove_scratch_file, uri)
+
     async def show(self, uri: Uri) -> bool:
         """Show a document; False if the client does not. Raises ClientGone."""
         if not self.can_show:
@@ -56,3 +75,12 @@ class SideFiles:
         """The text of a file as the user left it: from its buffer, or saved and closed."""
         document = self._view.documents.get(uri)
         return document.text if document is not None else await asyncio.to_thread(read_scratch_file, uri)
+
+
+def place_of(uri: Uri) -> str:
+    """The path of such a file for a message."""
+    return f"{FOLDER}/{display_name(uri)}"
+
+
+def _part_of(plan_id: PlanId) -> str:
+    return f"-{plan_id[:8]}-"

@@ -22,11 +22,11 @@ from planloom.storage.decisions import FILE, Decisions
 if TYPE_CHECKING:
     from planloom.lsp.editor.capabilities import Client
     from planloom.lsp.transport.codec import PlanloomProtocol
+    from planloom.lsp.transport.outgoing import MessageKind
+    from planloom.view.words import Words
 
 logger = logging.getLogger(__name__)
 
-TRUST, RESTRICT = "Trust", "Only read"
-KEEP, IGNORE = "Keep them", "Ignore them"
 _ASKING: Final = frozenset({"eglot", "emacs", "helix", "kate", "zed"})
 """Names of editors for people, in small letters, that show messages with buttons and do not declare it."""
 _SHOWN: Final = 10
@@ -38,8 +38,9 @@ _LONGEST: Final = 120
 class UserDecisions:
     """The decisions of the user of one client. The asking methods raise ClientGone and ClientRefused."""
 
-    def __init__(self, protocol: PlanloomProtocol, client: Client, state: Path) -> None:
+    def __init__(self, protocol: PlanloomProtocol, client: Client, state: Path, words: Words) -> None:
         self._protocol = protocol
+        self._words = words
         self._editor = client.name
         self._kept = Decisions(state / FILE)
 
@@ -50,17 +51,16 @@ class UserDecisions:
 
     async def ask_trust(self, folders: Sequence[Path]) -> bool | None:
         """Ask whether the folders are trusted; None if the question was dismissed."""
-        names = ", ".join(map(str, folders))
-        chosen = await self._protocol.ask_by_message(
-            "info",
-            f"Planloom: do you trust {names}? In a trusted folder Planloom follows its instructions (AGENTS.md), runs "
-            "git, and makes the changes and runs the commands that you allow. Else it only reads.",
-            [TRUST, RESTRICT],
+        t = self._words
+        question = t(
+            "Planloom: do you trust {0}? In a trusted folder Planloom follows its instructions (AGENTS.md), runs git,"
+            " and makes the changes and runs the commands that you allow. Else it only reads.",
+            ", ".join(map(str, folders)),
         )
-        if chosen is None:
-            return None
-        await self.decide(folders, trusted=chosen == TRUST)
-        return chosen == TRUST
+        trusted = await self._asked("info", question, t("Trust"), t("Only read"))
+        if trusted is not None:
+            await self.decide(folders, trusted=trusted)
+        return trusted
 
     async def decide(self, folders: Sequence[Path], *, trusted: bool) -> None:
         """Keep the user's decision on folders."""
@@ -74,17 +74,21 @@ class UserDecisions:
     async def ask_to_keep(self, options: Mapping[str, Any]) -> bool | None:
         """Ask whether these options are the user's own; None if the question was dismissed."""
         lines = [f"{name}: {_shown(value)}" for name, value in sorted(options.items())]
+        t = self._words
         if len(lines) > _SHOWN:
-            lines[_SHOWN:] = [f"and {len(lines) - _SHOWN} more"]
-        question = (
-            "Planloom: this editor sends settings that an opened folder must not set. "
-            "Keep them if they are from your own configuration."
+            lines[_SHOWN:] = [t("and {0} more", len(lines) - _SHOWN)]
+        question = t(
+            "Planloom: this editor sends settings that an opened folder must not set."
+            " Keep them if they are from your own configuration."
         )
-        chosen = await self._protocol.ask_by_message("warning", "\n".join([question, *lines]), [KEEP, IGNORE])
-        if chosen is None:
-            return None
-        await self._keep(self._kept.decide_options, self._digest(options), kept=chosen == KEEP)
-        return chosen == KEEP
+        kept = await self._asked("warning", "\n".join([question, *lines]), t("Keep them"), t("Ignore them"))
+        if kept is not None:
+            await self._keep(self._kept.decide_options, self._digest(options), kept=kept)
+        return kept
+
+    async def _asked(self, kind: MessageKind, question: str, yes: str, no: str) -> bool | None:
+        chosen = await self._protocol.ask_by_message(kind, question, [yes, no])
+        return None if chosen is None else chosen == yes
 
     async def _keep(self, keep: Any, *subject: Any, **answer: bool) -> None:
         try:

@@ -9,7 +9,7 @@ from lsprotocol import types
 from planloom.domain.document.reader import read_document
 from planloom.lsp.editor import served_texts
 from planloom.lsp.plan_documents import features, hovers
-from planloom.lsp.plan_documents.features import View
+from planloom.lsp.plan_documents.features import View, command_of
 from planloom.lsp.plan_documents.names import ENDING
 from planloom.lsp.plan_documents.offers import lenses, offers
 from planloom.tools.registry import builtin
@@ -45,30 +45,34 @@ def register(server: LanguageServer, connection: Connection) -> None:
     @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
     async def content(params: types.TextDocumentContentParams) -> types.TextDocumentContentResult:
         app = await connection.application()
-        return types.TextDocumentContentResult(await served_texts.text_at(app, params.uri))
+        return types.TextDocumentContentResult(await served_texts.text_at(app, params.uri, connection.words))
 
 
 def _answering(connection: Connection, name: str) -> Any:
     async def answer(params: Any) -> Any:
         view = await _view(connection, params.text_document.uri)
         if view is None:
-            return _offers(connection, params, name)
+            return await _offers(connection, params, name)
         return getattr(features, name)(view, params)
 
     return answer
 
 
-def _offers(connection: Connection, params: Any, name: str) -> Any:
+async def _offers(connection: Connection, params: Any, name: str) -> Any:
     """The actions and lenses of a document that shows no plan; None for anything else."""
     if name not in ("actions", "lenses"):
         return None
+    await connection.application()
     document = connection.documents.get(params.text_document.uri)
     if document is None:
         return []
+    t, merged = connection.words, [command_of(each) for each in connection.merged.offers(document.uri)]
     if name == "lenses":
-        return lenses(document)
+        top = types.Range(types.Position(0, 0), types.Position(0, 0))
+        return [*(types.CodeLens(top, command=each) for each in merged), *lenses(document, t)]
+    actions = [types.CodeAction(f"Planloom: {each.title}", command=each) for each in merged]
     folders = [root.uri for root in connection.view.roots.folders]
-    return offers(document, params, folders, connection.client.encoding)
+    return [*actions, *offers(document, params, folders, connection.client.encoding, t)]
 
 
 async def completions(
@@ -101,4 +105,5 @@ async def _view(connection: Connection, uri: str) -> View | None:
         builtin().before_commands(),
         connection.asks_trust,
         shown is not None and shown.moved_on,
+        connection.words,
     )

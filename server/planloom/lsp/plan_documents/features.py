@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, get_args
 
@@ -15,14 +15,17 @@ from planloom.domain.document.feedback import feedback_in
 from planloom.domain.document.fields import FIELDS
 from planloom.domain.document.reader import Written, WrittenStep
 from planloom.domain.document.top import Place
-from planloom.domain.plans.graph import shown_statuses
 from planloom.domain.plans.plan import Plan, Priority, Step, StepKind
 from planloom.domain.text.positions import Encoding, LineIndex, Position
 from planloom.domain.text.units import width
 from planloom.domain.values import Json, StepId
 from planloom.lsp.plan_documents.offers import mends
 from planloom.tools.registry import Registry, schema
+from planloom.view import plan_view
 from planloom.view.actions import ANSWER, Button, Situation, buttons
+from planloom.view.states import Around
+from planloom.view.steps import StepView
+from planloom.view.words import Words
 from planloom.workspace.paths.roots import Root
 
 _TYPED: Final = re.compile(r" {2}[-*+] ([a-z ]*)(:? *)(.*)")
@@ -51,7 +54,8 @@ _KINDS: Final = types.CompletionItemKind
 class View:
     """A document as the editor has it, and the plan that it shows. Its files are those of `folder`.
 
-    `asks_trust`: the user has yet to say that they trust the folders. `moved_on`: the text is of an older version.
+    `words` are those of the user's language. `asks_trust`: the user has yet to say that they trust the folders.
+    `moved_on`: the text is of an older version.
     """
 
     uri: str
@@ -63,11 +67,18 @@ class View:
     tools: Registry
     asks_trust: bool = False
     moved_on: bool = False
+    words: Words = field(default_factory=Words)
 
     @cached_property
     def index(self) -> LineIndex:
         """The lines of the text."""
         return LineIndex(self.text)
+
+    @cached_property
+    def shown(self) -> dict[str | None, StepView]:
+        """The steps of the plan as people see them, by their ids."""
+        seen = plan_view.view(self.plan, Around(self.words))
+        return {each.step.step_id: each for each in seen.steps}
 
     def step(self, written: WrittenStep) -> Step | None:
         """The step of the plan that stands here."""
@@ -85,19 +96,19 @@ def lenses(view: View, _params: types.CodeLensParams) -> list[types.CodeLens]:
     """A lens for each thing that can be done, above the plan's title or above its step."""
     index = view.index
     return [
-        types.CodeLens(range_of(index, place, view.encoding), command=_command(button))
+        types.CodeLens(range_of(index, place, view.encoding), command=command_of(button))
         for button, place in _placed(view)
     ]
 
 
 def actions(view: View, params: types.CodeActionParams) -> list[types.CodeAction]:
     """The lenses of the lines that are asked for as actions, and the mends of the diagnostics there."""
-    found = mends(view.uri, params.context.diagnostics)
+    found = mends(view.uri, params.context.diagnostics, view.words)
     found += _answers(view, params.range)
     here = _step_at(view, params.range.start.line)
     for button, _ in _placed(view):
         if button.step_id is None or (here is not None and button.step_id == here.step_id):
-            found.append(types.CodeAction(f"Planloom: {button.title}", command=_command(button)))
+            found.append(types.CodeAction(f"Planloom: {button.title}", command=command_of(button)))
     return found
 
 
@@ -108,18 +119,18 @@ def _answers(view: View, span: types.Range) -> Iterator[types.CodeAction]:
     for question in view.plan.pending.questions if answer else ():
         if not question.options:
             arguments: list[Json] = [view.plan.plan_id, question.step_id, answer]
-            command = types.Command(ANSWER, "planloom.answer", arguments=arguments)
-            yield types.CodeAction(f"Planloom: {ANSWER}", command=command)
+            title = view.words(ANSWER)
+            command = types.Command(title, "planloom.answer", arguments=arguments)
+            yield types.CodeAction(f"Planloom: {title}", command=command)
 
 
 def symbols(view: View, _params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
     """The steps, each with its state."""
-    index = view.index
-    shown = dict(zip((step.step_id for step in view.plan.steps), shown_statuses(view.plan), strict=True))
+    index, t = view.index, view.words
     return [
         types.DocumentSymbol(
-            name=str(each.values["description"]) or "(empty)",
-            detail=shown.get(StepId(each.step_id or ""), "new").replace("_", " "),
+            name=str(each.values["description"]) or t("(empty)"),
+            detail=shown.words if (shown := view.shown.get(each.step_id)) is not None else t("new"),
             kind=types.SymbolKind.Event,
             range=_whole(index, each, view.encoding),
             selection_range=range_of(index, each.places[""], view.encoding),
@@ -181,9 +192,7 @@ def hints(view: View, _params: types.InlayHintParams) -> list[types.InlayHint]:
     index = view.index
     found = []
     for each in view.written.steps:
-        step = view.step(each)
-        label = None if step is None else _hint(view.plan, step)
-        if label is not None:
+        if label := _hint(view, view.shown.get(each.step_id)):
             end = range_of(index, each.places[""], view.encoding).end
             last = types.Position(
                 end.line, index.position(_line_end(index, end.line), view.encoding).character
@@ -223,12 +232,15 @@ def _placed(view: View) -> Iterator[tuple[Button, Place]]:
     places = {each.step_id: each.places[""] for each in view.written.steps}
     feedback = tuple(dict.fromkeys(each.step_id for each in feedback_in(view.written)))
     answers = answers_in(view.written)
-    for button in buttons(Situation(view.plan, feedback, answers, view.asks_trust, view.moved_on)):
+    for button in buttons(
+        Situation(view.plan, feedback, answers, view.asks_trust, view.moved_on, view.words)
+    ):
         place = places.get(button.step_id) if button.step_id is not None else None
         yield button, place or top
 
 
-def _command(button: Button) -> types.Command:
+def command_of(button: Button) -> types.Command:
+    """The command of an action, as LSP has it."""
     return types.Command(title=button.title, command=button.command, arguments=list(button.arguments))
 
 
@@ -279,8 +291,16 @@ def _argument_items(tools: Registry, here: WrittenStep) -> list[types.Completion
     ]
 
 
-def _hint(plan: Plan, step: Step) -> str | None:
-    if step.result is not None and step.status in ("completed", "failed"):
-        return f"{step.result.duration_ms / 1000:.1f} s"
-    left = [each for each in step.depends_on if (need := plan.step(each)) and not need.frees_dependents]
-    return f"waits for {', '.join(left)}" if left and plan.status in ("executing", "paused") else None
+def _hint(view: View, shown: StepView | None) -> str | None:
+    """How long a step took; or the decision, the other step's resource, or the steps that it waits for."""
+    if shown is None:
+        return None
+    if shown.worked_ms is not None and shown.step.status in ("completed", "failed") and shown.waits is None:
+        return view.words.duration(shown.worked_ms)
+    if shown.waits is not None or shown.stalled is not None:
+        return shown.words
+    if shown.position is not None or view.plan.status not in ("executing", "paused"):
+        return shown.position
+    steps = (view.plan.step(each) for each in shown.step.depends_on)
+    left = [each.step_id for each in steps if each is not None and not each.frees_dependents]
+    return view.words("waits for {0}", ", ".join(left)) if left and shown.step.result is None else None

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lsprotocol import types
 
+from planloom.domain.changes import ChangeKind
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events.reverts import standing
 from planloom.domain.model_text.fences import fenced
-from planloom.domain.plans.plan import Plan, Step
-from planloom.domain.text.counted import counted, cut
+from planloom.domain.plans.plan import Step
+from planloom.domain.text.counted import cut
 from planloom.domain.text.diff import unified
 from planloom.domain.text.hidden_characters import visible
 from planloom.domain.values import StepId, Uri
 from planloom.lsp.plan_documents.features import View, arguments_of, range_of
 from planloom.service.actions.markdown_text import as_line, as_text, code
 from planloom.tools.registry import Registry, schema
-from planloom.workspace.paths.uris import display_name
+from planloom.view.changes import kind_words
+from planloom.workspace.paths.uris import shown_in
 
 if TYPE_CHECKING:
     from planloom.service.application import Application
@@ -46,7 +48,7 @@ async def hover(app: Application, view: View, params: types.HoverParams) -> type
             elif name == "after":
                 text = _steps_text(view, index.line_text(place.line)[place.start : place.end])
             elif name in ("", "id", "mark"):
-                text = await _step_text(app, view.plan, view.step(each))
+                text = await _step_text(app, view, view.step(each))
             else:
                 continue
             if text:
@@ -70,33 +72,41 @@ def _steps_text(view: View, said: str) -> str | None:
     )
 
 
-async def _step_text(app: Application, plan: Plan, step: Step | None) -> str | None:
+async def _step_text(app: Application, view: View, step: Step | None) -> str | None:
     if step is None:
         return None
+    shown, plan, t = view.shown[step.step_id], view.plan, view.words
     said = (step.result.summary or step.result.error or "") if step.result is not None else ""
-    parts = [as_text(cut(said, _RESULT))] if said else []
+    # A state that has something to it; the sign shows the rest.
+    parts = (
+        [shown.words[:1].upper() + shown.words[1:]]
+        if shown.waits is not None or shown.stalled is not None
+        else []
+    )
+    parts += [as_text(cut(each, _RESULT)) for each in (said, shown.lost or "") if each]
     for approval in plan.pending.approvals:
         if approval.step_id != step.step_id:
             continue
-        parts.append("**Proposed**")
+        parts.append(f"**{t('Proposed')}**")
         if approval.command is not None:
             parts.append(fenced(visible(approval.command[:_RESULT], keep="\n\t")))
         changes = []
         try:
             for file in approval.files[:_FILES]:
                 found = await app.approvals.diff(approval.approval_id, file.uri)
-                changes.append(_Change(file.uri, file.new_uri, found.before, found.after))
+                changes.append(_Change(file.change, file.uri, file.new_uri, found.before, found.after))
         except PlanloomError as error:
             # It was answered a moment ago.
             parts.append(as_text(error.message))
-        parts += _changes(changes, len(approval.files))
-    made = _made(app, plan, step.step_id)
-    return "\n\n".join([*parts, *(["**Changed**"] if made else []), *made]) or None
+        parts += _changes(view, changes, len(approval.files))
+    made = _made(app, view, step.step_id)
+    return "\n\n".join([*parts, *([f"**{t('Changed')}**"] if made else []), *made]) or None
 
 
 class _Change(NamedTuple):
     """One file before and after a change; a text is None if there is no file."""
 
+    kind: ChangeKind
     uri: Uri
     new_uri: Uri | None
     before: str | None
@@ -104,9 +114,9 @@ class _Change(NamedTuple):
     by_command: bool = False
 
 
-def _made(app: Application, plan: Plan, step_id: StepId) -> list[str]:
+def _made(app: Application, view: View, step_id: StepId) -> list[str]:
     """The changes of a step that still stand."""
-    changes: list[_Change] = []
+    plan, changes = view.plan, list[_Change]()
     files = [(edit, file) for edit in standing(plan.edits) if edit.step_id == step_id for file in edit.files]
     for edit, file in files[:_FILES]:
         try:
@@ -114,22 +124,24 @@ def _made(app: Application, plan: Plan, step_id: StepId) -> list[str]:
         except PlanloomError as error:
             return [as_text(error.message)]
         by_command = edit.command is not None
-        changes.append(_Change(file.uri, file.new_uri, found.before, found.after, by_command))
-    return _changes(changes, len(files))
+        changes.append(_Change(file.change, file.uri, file.new_uri, found.before, found.after, by_command))
+    return _changes(view, changes, len(files))
 
 
-def _changes(changes: list[_Change], files: int) -> list[str]:
-    parts = [part for change in changes for part in _change(change)]
-    return [*parts, f"and {counted(files - len(changes), 'more file')}"] if files > len(changes) else parts
+def _changes(view: View, changes: list[_Change], files: int) -> list[str]:
+    parts = [part for change in changes for part in _change(view, change)]
+    return [*parts, view.words("and {0} more", files - len(changes))] if files > len(changes) else parts
 
 
-def _change(change: _Change) -> Iterator[str]:
-    name = display_name(change.uri)
-    moved = f" → {code(display_name(change.new_uri))}" if change.new_uri is not None else ""
-    yield f"{code(name)}{moved}{' by a command' if change.by_command else ''}"
+def _change(view: View, change: _Change) -> Iterator[str]:
+    t, folders = view.words, view.plan.workspace_folders
+    name = shown_in(change.uri, folders)
+    moved = f" → {code(shown_in(change.new_uri, folders))}" if change.new_uri is not None else ""
+    by = f" · {t('by a command')}" if change.by_command else ""
+    yield f"{code(name)}{moved}: {kind_words(change.kind, t)}{by}"
     lines = unified(change.before, change.after, name, name).rstrip("\n").split("\n")[2:]
     shown = [cut(line.removesuffix("\r"), _WIDEST) for line in lines[:_LINES]]
     if shown:
         yield fenced(visible("\n".join(shown), keep="\n\t"), "diff")
-    if len(lines) > _LINES:
-        yield f"and {counted(len(lines) - _LINES, 'more line')}"
+    if (left := len(lines) - _LINES) > 0:
+        yield t.plural(left, "and 1 more line", "and {0} more lines")

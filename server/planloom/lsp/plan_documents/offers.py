@@ -15,18 +15,18 @@ from planloom.domain.values import Uri
 from planloom.intake.completion import written
 from planloom.lsp.plan_documents.names import ENDING
 from planloom.lsp.plan_documents.shown_documents import ADOPT
+from planloom.view.words import Words
 from planloom.workspace.documents import Document
 from planloom.workspace.paths.uris import name_in
 
 _COMMENT: Final = re.compile(r"\s*(?:#+!?|//+!?|--|;+|%+|/\*+|\*+/?|<!--)\s?(.*?)\s*(?:\*/|-->)?\s*")
 _PROSE: Final = frozenset({"markdown", "plaintext", "text", "rst", "asciidoc", "org", "gitcommit"})
-PLAN_THIS: Final = "Plan this with Planloom"
 _LONGEST: Final = 10_000
 """Characters that are taken as the words of a request."""
 
 
 def offers(
-    document: Document, params: types.CodeActionParams, folders: Sequence[Uri], encoding: Encoding
+    document: Document, params: types.CodeActionParams, folders: Sequence[Uri], encoding: Encoding, t: Words
 ) -> list[types.CodeAction]:
     """The actions at a place of a document of the workspace; none for a file outside of it."""
     if not any(document.uri.startswith(f"{folder}/") for folder in folders):
@@ -35,7 +35,7 @@ def offers(
     index = LineIndex(document.text)
     found = [
         _action(
-            "Fix with Planloom",
+            t("Fix with Planloom"),
             f"Fix this problem in {written(name)}:{each.range.start.line + 1}: {each.message}",
             types.CodeActionKind.QuickFix,
             [each],
@@ -43,8 +43,8 @@ def offers(
         for each in params.context.diagnostics
         if each.source != "planloom"
     ]
-    found += mends(document.client_uri, params.context.diagnostics)
-    whole = _of_whole(document)
+    found += mends(document.client_uri, params.context.diagnostics, t)
+    whole = _of_whole(document, t)
     task = _task(index, params.range, encoding, document.language_id)
     if whole is not None:
         found.append(types.CodeAction(whole.title, command=whole))
@@ -52,12 +52,14 @@ def offers(
         text, first, last = task
         lines = f"{first + 1}" if first == last else f"{first + 1}-{last + 1}"
         found.append(
-            _action("Plan this task with Planloom", f"{text}\n\n{written(name)}:{lines}".lstrip(), None, None)
+            _action(
+                t("Plan this task with Planloom"), f"{text}\n\n{written(name)}:{lines}".lstrip(), None, None
+            )
         )
     return found
 
 
-def mends(uri: str, diagnostics: Sequence[types.Diagnostic]) -> list[types.CodeAction]:
+def mends(uri: str, diagnostics: Sequence[types.Diagnostic], t: Words) -> list[types.CodeAction]:
     """The quick fixes of diagnostics that say what could stand in their place."""
     found = []
     for each in diagnostics:
@@ -66,7 +68,7 @@ def mends(uri: str, diagnostics: Sequence[types.Diagnostic]) -> list[types.CodeA
             edit = types.WorkspaceEdit(changes={uri: [types.TextEdit(each.range, instead)]})
             found.append(
                 types.CodeAction(
-                    f"Write “{instead}”",
+                    t("Write “{0}”", instead),
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[each],
                     edit=edit,
@@ -83,20 +85,20 @@ def written_request(document: Document) -> str | None:
     return text if is_request and text and len(text) <= _LONGEST else None
 
 
-def lenses(document: Document) -> list[types.CodeLens]:
+def lenses(document: Document, t: Words) -> list[types.CodeLens]:
     """The lens on a document that shows no plan, but could: a request, or a plan of elsewhere."""
-    command = _of_whole(document)
+    command = _of_whole(document, t)
     start = types.Position(0, 0)
     return [] if command is None else [types.CodeLens(types.Range(start, start), command=command)]
 
 
-def _of_whole(document: Document) -> types.Command | None:
+def _of_whole(document: Document, t: Words) -> types.Command | None:
     """The command to offer for the whole document."""
     request = written_request(document)
     if request is not None:
-        return types.Command(PLAN_THIS, "planloom.plan", arguments=[request])
+        return types.Command(t("Plan this with Planloom"), "planloom.plan", arguments=[request])
     if document.uri.endswith(ENDING) and adoption(document.text) is not None:
-        return types.Command(ADOPT, "planloom.adopt", arguments=[document.client_uri])
+        return types.Command(t(ADOPT), "planloom.adopt", arguments=[document.client_uri])
     return None
 
 

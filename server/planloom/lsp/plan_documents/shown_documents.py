@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.application import Application
     from planloom.view.actions import Kept
+    from planloom.view.words import Words
     from planloom.workspace.documents import Document
     from planloom.workspace.editor import Editor
     from planloom.workspace.view import WorkspaceView
@@ -103,13 +104,14 @@ class Shown(NamedTuple):
 class DocumentAbilities(NamedTuple):
     """The client's abilities with a document: to show it, take changes of one version of it, ask for its lenses anew.
 
-    `asks_by_message`: the user is asked by messages what plans want to know.
+    `asks_by_message`: the user is asked by messages what plans want to know, in the language of `words`.
     """
 
     show: bool
     document_changes: bool
     refresh: bool
     asks_by_message: bool
+    words: Words
 
 
 class PlanDocuments:
@@ -136,6 +138,7 @@ class PlanDocuments:
         self._elsewhere: set[PlanId] = set()
         self._offered: set[Uri] = set()
         view.documents.listen(self._on_text)
+        view.documents.is_own = self._is_own
         # Some editors open a document before the application is ready.
         for document in view.documents.all():
             self._on_text(document.uri)
@@ -143,6 +146,9 @@ class PlanDocuments:
     def of(self, uri: str) -> Shown | None:
         """The document at a URI, if it is one of a plan."""
         return next((each for each in self._shown.values() if normalized(each.uri) == normalized(uri)), None)
+
+    def _is_own(self, uri: Uri) -> bool:
+        return f"/{FOLDER}/" in uri or self.of(uri) is not None
 
     def shown(self, plan_id: PlanId) -> Shown | None:
         """The document of a plan, if it has one that this connection knows."""
@@ -240,7 +246,7 @@ class PlanDocuments:
         shown = self._standing(plan, shown, text, tell=False)
         written, found = _changes(shown, text, plan)
         if shown.moved_on and found.changes:
-            raise InvalidPlan(MOVED_ON, ())
+            raise InvalidPlan(self._can.words(MOVED_ON), ())
         troubles = self._troubles(plan, written, found)
         self._publish(shown.uri, written, troubles, self._said(shown))
         if troubles or not found.changes:
@@ -370,18 +376,19 @@ class PlanDocuments:
         if found is None:
             self._withdraw(uri)
             return
-        self._publish(uri, found.written, self._troubles_of_new(found), ADOPTABLE)
+        self._publish(uri, found.written, self._troubles_of_new(found), self._can.words(ADOPTABLE))
         if uri not in self._offered:
             self._offered.add(uri)
             self._jobs.start(f"plan-document-offer:{uri}", self._ask_to_adopt(uri))
 
     async def _ask_to_adopt(self, uri: Uri) -> None:
-        text = f"Planloom: {display_name(uri)}: {ADOPTABLE}"
+        adopt = self._can.words(ADOPT)
+        text = f"Planloom: {display_name(uri)}: {self._can.words(ADOPTABLE)}"
         try:
             # Questions of plans wait for this message, and the document has a lens for it.
             async with asyncio.timeout(_OFFER_SECONDS if self._can.asks_by_message else None):
-                chosen = await self._protocol.ask_by_message("info", text, [ADOPT])
-            if chosen == ADOPT:
+                chosen = await self._protocol.ask_by_message("info", text, [adopt])
+            if chosen == adopt:
                 await self._adopt(uri)
         except TimeoutError:
             logger.info("The message about %s was taken back", uri)
@@ -460,7 +467,7 @@ class PlanDocuments:
                 self._protocol.show_message("warning", f"Planloom: {error.message}")
 
     def _tell(self, uri: Uri, what: str) -> None:
-        self._protocol.show_message("info", f"Planloom: {display_name(uri)}: {what}")
+        self._protocol.show_message("info", f"Planloom: {display_name(uri)}: {self._can.words(what)}")
 
     async def _check(self, plan_id: PlanId) -> None:
         """Show what is wrong in the text as the user types."""
@@ -572,7 +579,7 @@ class PlanDocuments:
         """The remark on a document as a whole."""
         plan_id = shown.plan.plan_id
         if shown.moved_on:
-            return MOVED_ON
+            return self._can.words(MOVED_ON)
         return self._app.plans.run_elsewhere(plan_id) if plan_id in self._elsewhere else None
 
     def _publish(self, uri: Uri, written: Written, troubles: list[Trouble], said: str | None = None) -> None:

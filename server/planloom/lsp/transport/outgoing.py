@@ -48,10 +48,18 @@ _CLOSE_SECONDS = 10.0
 """How long a message that was taken back may stay open before the next one is shown all the same."""
 LATER = "Later"
 """The first choice of every message, which does nothing: some editors take the first one when only Enter is pressed."""
+CHOICES = "Choices: {0}"
 
 
 class OutgoingProtocol(PyglsProtocol):
-    """The outgoing half of the protocol. Params and results are plain JSON, wire models or types of LSP."""
+    """The outgoing half of the protocol. Params and results are plain JSON, wire models or types of LSP.
+
+    `later` are the words of the first choice of messages, `choices` those by which a message names its choices for a
+    client that may not show them; None for one that does.
+    """
+
+    later: str = LATER
+    choices: str | None = None
 
     def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
         self.converter = converter
@@ -130,17 +138,20 @@ class OutgoingProtocol(PyglsProtocol):
         self.notify(types.WINDOW_SHOW_MESSAGE, params)
 
     async def ask_by_message(
-        self, kind: MessageKind, message: str, buttons: Sequence[str], later: str = LATER
+        self, kind: MessageKind, message: str, buttons: Sequence[str], later: str | None = None
     ) -> str | None:
         """Show a message with buttons, by `window/showMessageRequest`, when no other one is open.
 
         It is sent when no request of LSP waits for its answer: eglot closes a message when that answer comes, and
         never answers it. Our own requests do not count, since some wait for the user.
 
-        Returns the pressed button; None for `later`, if the message was dismissed, or if the answer is malformed.
-        Raises what `request` raises.
+        Returns the pressed button; None for `later`, the first one, if the message was dismissed, or if the answer is
+        malformed. Raises what `request` raises.
         """
+        later = self.later if later is None else later
         titles = {_for_people(button): button for button in (later, *buttons)}
+        if self.choices is not None:
+            message = f"{message}\n{self.choices.format(', '.join(titles))}"
         params = {
             "type": MESSAGE_TYPES[kind],
             "message": _for_people(message),

@@ -52,7 +52,9 @@ def as_markdown(plan: Plan, compaction: Compaction | None = None) -> str:
         mark = " " if step.reverted == "whole" else _MARKS.get(shown, " ")
         lines.append(f"{number}. [{mark}] {as_line(step.title)}")
         if step.instruction and step.instruction != step.title:
-            lines += [f"   {line}" if line else "" for line in as_text(step.instruction).split("\n")]
+            lines += _indented(step.instruction)
+        for answer in plan.answers(step.step_id):
+            lines += _indented(answer)
         if step.result and (step.result.summary or step.result.error):
             lines.append(f"   → {as_line(step.result.summary or step.result.error or '')}")
         if step.reverted:
@@ -67,6 +69,10 @@ def as_markdown(plan: Plan, compaction: Compaction | None = None) -> str:
     if compaction is not None:
         lines += ["", f"{sentence(compaction)} The plan can no longer be undone."]
     return "\n".join(lines) + "\n"
+
+
+def _indented(text: str) -> list[str]:
+    return [f"   {line}" if line else "" for line in as_text(text).split("\n")]
 
 
 def _report(report: Report, folders: Sequence[Uri]) -> Iterator[str]:
