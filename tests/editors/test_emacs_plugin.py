@@ -15,7 +15,7 @@ from tests.editors.test_emacs import command, on_disk, save_all
 Start = Callable[..., None]
 REVIEW = "Planloom has planned"
 TRUST = "Planloom: do you trust"
-REPLACE = "Planloom wants to change: Replace"
+REPLACE = "Planloom: Replace"
 DONE = "3 of 3 steps done"
 
 
@@ -57,7 +57,7 @@ def test_a_plan_is_reviewed_and_made_by_single_keys(
     plan(terminal, PLAN)
     terminal.until(REVIEW, "status: pending approval")
     terminal.keep("emacs-plugin-review")
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     choose(terminal, TRUST, "Trust")
     choose(terminal, REPLACE, "Allow for this plan")
     terminal.until(DONE)
@@ -76,7 +76,7 @@ def test_a_window_without_a_file_and_a_folder_without_git_can_plan(
     start(folder=folder)
     plan(terminal, '1. Create file c.txt with content "hi"')
     choose(terminal, TRUST, "Trust")
-    choose(terminal, "Planloom wants to change: Write c.txt", "Allow once")
+    choose(terminal, "Planloom: Write c.txt", "Allow once")
     terminal.until("1 of 1 step done")
     assert (folder / "c.txt").read_text().rstrip("\n") == "hi"
 
@@ -89,7 +89,7 @@ def test_what_is_typed_and_not_saved_stays_beside_an_edit(
     terminal.keys("M->")
     terminal.type("they(2)")
     plan(terminal, PLAN)
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     choose(terminal, TRUST, "Trust")
     choose(terminal, REPLACE, "Allow for this plan")
     terminal.until(DONE)
@@ -104,7 +104,7 @@ def test_a_question_that_is_left_is_asked_again_by_its_plan(
 ) -> None:
     start("a.py")
     plan(terminal, PLAN)
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     choose(terminal, TRUST, "Trust")
     terminal.until(REPLACE)
     command(terminal, "planloom-answer")

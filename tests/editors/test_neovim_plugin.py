@@ -13,7 +13,7 @@ from tests.editors.terminal import Terminal
 Start = Callable[..., None]
 REVIEW = "Planloom has planned"
 TRUST = "Planloom: do you trust"
-REPLACE = "Planloom wants to change: Replace"
+REPLACE = "Planloom: Replace"
 DONE = "3 of 3 steps done"
 
 
@@ -56,7 +56,7 @@ def test_a_plan_is_reviewed_and_made_by_single_keys(
     command(terminal, f"Plan {PLAN}")
     terminal.until(REVIEW, "status: pending approval")
     terminal.keep("neovim-plugin-review")
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     choose(terminal, TRUST, "Trust")
     choose(terminal, REPLACE, "Allow for this plan")
     terminal.until(DONE, "status: completed")
@@ -77,7 +77,7 @@ def test_a_window_without_a_file_and_a_folder_without_git_can_plan(
     start(folder=folder)
     command(terminal, 'Plan 1. Create file c.txt with content "hi"')
     choose(terminal, TRUST, "Trust")
-    choose(terminal, "Planloom wants to change: Write c.txt", "Allow once")
+    choose(terminal, "Planloom: Write c.txt", "Allow once")
     terminal.until("1 of 1 step done")
     assert (folder / "c.txt").read_text().rstrip("\n") == "hi"
 
@@ -88,7 +88,7 @@ def test_a_question_that_is_left_is_asked_again_by_its_plan(
 ) -> None:
     start("a.py")
     command(terminal, f"Plan {PLAN}")
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     choose(terminal, TRUST, "Trust")
     terminal.until(REPLACE)
     terminal.keys("q")

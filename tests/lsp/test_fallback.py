@@ -82,14 +82,18 @@ def beside(shown: list[str]) -> str:
 
 
 def plain(
-    folder: Path, capabilities: dict[str, Any] = FULL, ledger: Path | None = None, **editor: Any
+    folder: Path,
+    capabilities: dict[str, Any] = FULL,
+    ledger: Path | None = None,
+    extension: dict[str, Any] | None = NONE,
+    **editor: Any,
 ) -> Any:
     return connected(
         real_application(ledger),
         folders=[folder],
         settings={**EMBEDDED, "approvals": {"plan": "none"}},
         capabilities=capabilities,
-        extension=NONE,
+        extension=extension,
         **editor,
     )
 
@@ -156,6 +160,16 @@ async def test_the_changes_can_be_looked_at_before_the_answer(tmp_path: Path) ->
         assert shown[0].startswith((tmp_path / ".planloom").as_uri())
         assert "-old\n+new\n" in beside(shown)
         assert (tmp_path / ".planloom" / ".gitignore").read_text() == "*\n"
+
+
+async def test_a_client_can_have_the_changes_shown_with_each_question(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    shown: list[str] = []
+    async with plain(tmp_path, extension={"changesFirst": True}) as client:
+        showing(client, shown)
+        User(client, "Allow once")
+        assert (await run(client))["status"] == "completed"
+        assert "-old\n+new\n" in beside(shown)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ class ClientExtensions(NamedTuple):
     create_folder: bool = False
     files: bool = False
     messages: bool = False
+    changes_first: bool = False
     trusted: bool = True
 
     @property

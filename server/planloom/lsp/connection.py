@@ -208,7 +208,7 @@ class Connection:
             prompts = MessagePrompts(
                 self.protocol,
                 self.jobs,
-                self.client.declared.left_questions,
+                self.client.declared,
                 documents,
                 lambda button: commands.press(self, button.command, button.arguments),
                 self.words,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -22,6 +22,7 @@ from planloom.view.states import Around, Cause, causes
 if TYPE_CHECKING:
     from planloom.domain.values import PlanId
     from planloom.execution.jobs import Jobs
+    from planloom.lsp.client_options import ClientExtensions
     from planloom.lsp.editor.question_documents import QuestionDocuments
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.view.words import Words
@@ -59,15 +60,16 @@ class MessagePrompts:
         self,
         protocol: PlanloomProtocol,
         jobs: Jobs,
-        kinds: Collection[str],
+        declared: ClientExtensions,
         documents: QuestionDocuments,
         press: Callable[[Button], Coroutine[Any, Any, Any]],
         words: Words,
     ) -> None:
-        """`kinds` are those of the causes to ask about; `press` does what a button says, `words` are the user's."""
+        """`declared` is what the client shows itself; `press` does what a button says, `words` are the user's."""
         self._protocol = protocol
         self._jobs = jobs
-        self._kinds = kinds
+        self._kinds = declared.left_questions
+        self._changes_first = declared.changes_first
         self._documents = documents
         self._press = press
         self._words = words
@@ -137,6 +139,9 @@ class MessagePrompts:
             if not question.choices:
                 self._protocol.show_message("warning", "\n".join(lines))
                 return
+            shows = next((each for each in question.choices if each.command == SHOW_CHANGES), None)
+            if self._changes_first and shows is not None and not seen:
+                seen = (await self._pressed(shows) or {}).get("shown") is True
             choices, more = self._choices(cause, question, seen=seen)
             chosen = await self._chosen(waiting, question.level, [*lines, *more], choices)
             if isinstance(chosen, list):
