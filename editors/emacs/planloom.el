@@ -363,9 +363,10 @@ DONE is called with the result and, if there is one, the error."
     (when (process-live-p (planloom--server-process server))
       (planloom--send server `(:id ,id :result ,(or action :null))))
     (setq planloom--asked nil)
-    (when (buffer-live-p planloom--diff) (quit-windows-on planloom--diff t))
-    (setq planloom--diff nil)
-    (quit-windows-on (current-buffer) t)))
+    (let ((shown (list planloom--diff (current-buffer))))
+      (setq planloom--diff nil)
+      (dolist (each shown)
+        (when (buffer-live-p each) (quit-windows-on each) (kill-buffer each))))))
 
 (defun planloom-choose ()
   "Answer with the choice whose digit was pressed, or on whose line the cursor is."

@@ -40,13 +40,8 @@ class Terminal:
         self._tmux("send-keys", "-l", text)
 
     def screen(self) -> str:
-        """What is to be seen now."""
-        return self._tmux("capture-pane", "-p")
-
-    def is_open(self) -> bool:
-        """Whether the program still runs."""
-        asked = subprocess.run(["tmux", "-L", self._name, "has-session"], capture_output=True, check=False)
-        return asked.returncode == 0
+        """What is to be seen now; nothing once the program has ended."""
+        return self._tmux("capture-pane", "-p", check=False)
 
     def until(self, *parts: str) -> str:
         """The first screen that shows all of the parts; blanks and line ends between words do not count."""
@@ -55,7 +50,7 @@ class Terminal:
     def until_true(self, holds: Callable[[str], bool], wanted: object = "") -> str:
         """The first screen for which `holds`. Fails with the last screen."""
         end = time.monotonic() + SECONDS
-        while not holds(shown := self.screen() if self.is_open() else ""):
+        while not holds(shown := self.screen()):
             assert time.monotonic() < end, f"the screen never showed {wanted}:\n{shown}"
             time.sleep(_LOOK_SECONDS)
         return shown
@@ -87,9 +82,9 @@ class Terminal:
         except OSError:
             return False
 
-    def _tmux(self, *args: str) -> str:
+    def _tmux(self, *args: str, check: bool = True) -> str:
         done = subprocess.run(
-            ["tmux", "-L", self._name, "-f", "/dev/null", *args], capture_output=True, check=True, text=True
+            ["tmux", "-L", self._name, "-f", "/dev/null", *args], capture_output=True, check=check, text=True
         )
         return done.stdout
 

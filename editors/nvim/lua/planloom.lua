@@ -215,7 +215,7 @@ function M.references(lead, line)
   local offset = vim.str_utfindex(text, 'utf-16')
   local items = {}
   -- The list of files may still be in the making.
-  vim.wait(1000, function()
+  vim.wait(3000, function()
     local answer = client:request_sync('planloom/reference/complete', { text = text, offset = offset, limit = 30 }, 1000)
     local result = answer and answer.result
     items = result and result.items or {}

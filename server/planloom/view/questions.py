@@ -68,7 +68,9 @@ def ended(shown: PlanView, t: Words) -> tuple[Level, str]:
     parts = [
         f"{shown.state}.",
         shown.problem.words if shown.problem is not None else "",
-        t("{0} of {1} steps done.", done.completed, done.total) if done.total and not shown.partly else "",
+        t.plural(done.total, "{1} of 1 step done.", "{1} of {0} steps done.", done.completed)
+        if done.total and not shown.partly
+        else "",
         t.plural(changed, "1 file changed.", "{0} files changed.") if changed else "",
         t("But: {0}.", caveats) if caveats else "",
         t("Not allowed: {0}.", denied) if denied else "",
