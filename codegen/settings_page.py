@@ -60,7 +60,11 @@ whoever starts the server vouches for the options by the environment variable `P
 for VS Code does. `storage.path` counts from the next start.
 
 Keys are not settings. They come from {_KEY_VARIABLES} or `PLANLOOM_API_KEY`, or from the editor by
-`planloom/secret/set`, and are sent only to the origin that they are meant for. A proxy is set only by `PLANLOOM_PROXY`.
+`planloom/secret/set`, and are sent only to the origin that they are meant for.
+
+Models are reached through the proxy that `PLANLOOM_PROXY` names, else https on other machines through that of
+`HTTPS_PROXY`; `NO_PROXY` excepts hosts from both. `HTTP_PROXY` and `ALL_PROXY` are not used: they would read prompts
+and keys. Web pages are fetched without a proxy.
 """
 
 

@@ -92,6 +92,8 @@ export type DetectionRule = (typeof DETECTION_RULES)[number];
 export const MODEL_CAUSES = [
   "none",
   "unreachable",
+  "unknown_host",
+  "proxy",
   "slow",
   "key_missing",
   "key_refused",

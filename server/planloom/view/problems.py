@@ -106,6 +106,14 @@ def _of_cause(problem: ModelProblem, t: Words) -> tuple[str, tuple[Mend, ...]]:
                 "address",
                 "models",
             )
+        case "unknown_host":
+            without = t("The name of the model's server is not known.")
+            at = t("The name in {0} is not known: it is misspelt, or this machine is offline.", address)
+            return at if address else without, ("address", "again", "models")
+        case "proxy":
+            without = t("The proxy does not lead to the model's server.")
+            at = t("The proxy {0} does not lead to the model's server.", address)
+            return at if address else without, ("again", "models")
         case "slow":
             return t("{0} did not answer in time.", server), ("again", "models")
         case "key_missing":
