@@ -122,7 +122,7 @@ class Application:
         drafting = Drafting(
             plan_store,
             feed,
-            planners.planner_for,
+            planners,
             rules,
             partial(ledger.outcomes, RECENT),
             lambda: prices_of(session.settings.model.prices),
@@ -130,7 +130,7 @@ class Application:
         submitted = DirectRunPlans(session, usable, surroundings, drafting, templates.find, plan_store.clock)
 
         # From a plan to its end.
-        model_work = ModelWork(models.current, staging, contexts, surroundings.of, submitted, threads)
+        model_work = ModelWork(models, staging, contexts, surroundings.of, submitted, threads)
         runner = Runner(
             session,
             plan_store,
@@ -157,7 +157,7 @@ class Application:
         direct_runs = DirectRuns(session, plan_store, tools, rules)
         drafts = Drafts(plan_store, jobs, conductor, self.requests, drafting, direct_runs)
         self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
-        self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models.current)
+        self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models)
         self.steps = Steps(plan_store, turns, conductor, rules)
         self.approvals = Approvals(gate, plan_store, turns, session.view)
         self.rules = Rules(session)

@@ -19,7 +19,13 @@ from planloom.models.http.learned import LearnedModels
 from planloom.models.offline.recording import Recording, RecordingModel
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import NOT_ASKED, Message, Model, ModelIdentity, ModelRequest
-from planloom.models.selection.select import choose_model, configured_models, list_models
+from planloom.models.selection.candidates import UnavailableModel
+from planloom.models.selection.select import (
+    ReselectingModel,
+    choose_model,
+    configured_models,
+    list_models,
+)
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, WAYS_TO_A_MODEL, Provider
 
 if TYPE_CHECKING:
@@ -43,6 +49,25 @@ class AvailableModels(NamedTuple):
     active: ModelIdentity
     context_tokens: int | None = None
     context_assumed: bool | None = None
+
+
+class Outlook(NamedTuple):
+    """What a plan can expect of models: `problem` is why none can be used.
+
+    `replaces` is why the model that the user has set up is not the one that is used instead.
+    """
+
+    problem: ModelProblem | None = None
+    replaces: str | None = None
+
+
+def no_model(found: ModelFailed | None = None) -> ModelFailed:
+    """The failure of what needs a model where none is set up, or none but one that fails as `found`."""
+    if found is None:
+        words, hint = "This needs a language model, and none is configured.", WAYS_TO_A_MODEL
+        return ModelFailed("model_unavailable", words, hint=hint, problem=ModelProblem(cause="none"))
+    # A new exception each time, so that each has its own traceback.
+    return ModelFailed("model_unavailable", found.message, hint=found.hint, problem=found.problem)
 
 
 class TestAnswer(NamedTuple):
@@ -80,6 +105,7 @@ class Models:
         self._model: Model | None = None
         self._asked = False
         self._identity = _NOT_SELECTED
+        self._failure: ModelFailed | None = None
         self._learned = LearnedModels()
         self._keys: Keyring | None = None
         self._keys_base_url: str | None = None
@@ -115,13 +141,29 @@ class Models:
                     keys=self._keyring(),
                     learned=self._learned,
                 )
-                self._identity = choice.identity
+                self._identity, self._failure = choice.identity, choice.failure
                 self._model = self._recorded(choice.model)
                 if self._model is None:
                     self._hold.begin(since)
             if self._model is not None:
                 self._parallelism = (await self._model.capabilities()).parallelism
             return self._model
+
+    def no_model(self) -> ModelFailed:
+        """The failure of what needs a model where there is none."""
+        return no_model(self._failure)
+
+    async def outlook(self) -> Outlook:
+        """Whether a model can be used now."""
+        model = await self.current()
+        if model is None:
+            return Outlook(problem=self.no_model().problem)
+        failure = self._failure
+        if isinstance(model, ReselectingModel):
+            failure = model.failure
+            if isinstance(model.inner, UnavailableModel):
+                return Outlook(problem=model.inner.failure.problem)
+        return Outlook(replaces=failure.message if failure is not None else None)
 
     def _recorded(self, model: Model | None) -> Model | None:
         if model is None or self._record is None:
@@ -171,10 +213,7 @@ class Models:
         """
         model = await self.current()
         if model is None:
-            problem = ModelProblem(cause="none")
-            raise ModelFailed(
-                "model_unavailable", "No model was found.", hint=WAYS_TO_A_MODEL, problem=problem
-            )
+            raise self.no_model()
         began = time.monotonic()
         answer = await answer_to(model, _TEST, Cost(), most_characters=_SHOWN_OF_TEST)
         return TestAnswer(

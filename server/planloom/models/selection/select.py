@@ -138,6 +138,7 @@ class ReselectingModel:
     def __init__(self, choice: Choice, reselect: Callable[[], Awaitable[Choice]]) -> None:
         assert choice.model is not None
         self._model = choice.model
+        self._failure = choice.failure
         self._reselect = reselect
         self._failed = False
         self._hold = Hold()
@@ -151,6 +152,11 @@ class ReselectingModel:
     def inner(self) -> Model:
         """The current model."""
         return self._model
+
+    @property
+    def failure(self) -> ModelFailed | None:
+        """Why it, or the model that the user has set up, cannot be used; None if it is that one."""
+        return self._failure
 
     async def capabilities(self) -> Capabilities:
         return await (await self._current()).capabilities()
@@ -185,7 +191,7 @@ class ReselectingModel:
                 return self._model
             log.warning("Model: %s %s now, since %s", now.provider, now.name, now.reason)
             await self._model.close()
-            self._model = choice.model
+            self._model, self._failure = choice.model, choice.failure
             return self._model
 
 
