@@ -28,10 +28,10 @@ def main(arguments: Sequence[str], *, server_command: Sequence[str] = SERVER_COM
 def _carry_out(arguments: Sequence[str], server_command: Sequence[str]) -> int:
     args = parsed(arguments)
     check(args)
-    if args.command == "trust":
-        from planloom.cli.trust_command import trust
+    if not args.needs_server:
+        from planloom.cli.setup.without_server import WITHOUT_SERVER
 
-        return trust(args)
+        return WITHOUT_SERVER[args.command](args)
     with started([*server_command, *server_options(args)]) as server:
         # Imported while the server starts, which takes longest.
         import asyncio

@@ -35,6 +35,7 @@ from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.runner import Runner, Work
 from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
+from planloom.models.kept_keys import KeptKeys
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.providers import TRACES_HEADERS
 from planloom.service.actions.approvals import Approvals
@@ -207,6 +208,7 @@ class Application:
         record: Path | None = None,
         decisions: Decisions | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
+        kept_keys: KeptKeys | None = None,
         traces_are_users: Callable[[], bool] = lambda: True,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
@@ -214,13 +216,14 @@ class Application:
         It does nothing before `start`. Raises StorageFailed while another program has the ledger locked.
 
         `completion` is the editor's own language model, `decisions` are what the user has decided on folders,
-        `record` a file for every exchange with a model. A key of the environment goes to the base URL only where
-        `base_url_is_users`, and headers for a collector of traces to its address only where `traces_are_users`.
+        `record` a file for every exchange with a model, `kept_keys` the keys that the user keeps. A key of the
+        environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to its
+        address only where `traces_are_users`.
         """
         private = () if storage is None else (storage.parent,)
         session = Session(settings, view, editor, trusted=trusted, private=private)
         session.decisions = decisions
-        models = Models(session, environment, completion, record, base_url_is_users)
+        models = Models(session, environment, completion, record, base_url_is_users, kept_keys)
         headers = headers_of(environment.get(TRACES_HEADERS, ""))
         for value in headers.values():
             models.known_keys.add(value)

@@ -16,6 +16,7 @@ from planloom.models.hold import Hold
 from planloom.models.http.endpoint import origin_of
 from planloom.models.http.keys import Keyring, RedactingFormatter
 from planloom.models.http.learned import LearnedModels
+from planloom.models.kept_keys import KeptKeys
 from planloom.models.offline.recording import Recording, RecordingModel
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import NOT_ASKED, Message, Model, ModelIdentity, ModelRequest
@@ -31,6 +32,8 @@ from planloom.providers import DISCOVERY_ORDER, PROVIDERS, WAYS_TO_A_MODEL, Prov
 if TYPE_CHECKING:
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.models.selection.select import ListedModel
+
+log = logging.getLogger(__name__)
 
 _NOT_SELECTED = ModelIdentity(provider="auto", name="", reason=f"{NOT_ASKED}: no request has needed a model")
 
@@ -91,13 +94,15 @@ class Models:
         editor: EditorCompletion | None = None,
         record: Path | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
+        kept_keys: KeptKeys | None = None,
     ) -> None:
         """`base_url_is_users`: whether the base URL is from the user's settings, not from those of a workspace.
 
-        `record` is a file to record every exchange with a model in.
+        `record` is a file to record every exchange with a model in, `kept_keys` are those that the user keeps.
         """
         self.known_keys = KnownKeys()
         self._base_url_is_users = base_url_is_users
+        self._kept_keys = kept_keys
         self._session = session
         self._environment = environment
         self._editor = editor
@@ -132,6 +137,7 @@ class Models:
     async def current(self) -> Model | None:
         """The model to use now, selected if there is none yet; None if none is available, which holds for a while."""
         async with self._selecting:
+            await self._read_kept_keys()
             if self._model is None and not self._hold.active:
                 self._asked, since = True, time.monotonic()
                 choice = await choose_model(
@@ -180,6 +186,19 @@ class Models:
             self._guard()
         return self._keys
 
+    async def _read_kept_keys(self) -> None:
+        """Take over the keys that the user has kept or removed since."""
+        if self._kept_keys is None:
+            return
+        try:
+            changed = await asyncio.to_thread(self._kept_keys.changed)
+        except (OSError, ValueError) as error:
+            log.warning("The kept keys cannot be read: %s", error)
+            return
+        if changed is not None:
+            self._keyring().keep(changed)
+            self._hold.end()
+
     def redact(self, handlers: Iterable[logging.Handler]) -> None:
         """Redact keys in all messages and tracebacks of these log handlers from now on."""
         self._guarded = tuple((handler, handler.formatter) for handler in handlers)
@@ -197,6 +216,7 @@ class Models:
         Without `select`, as long as nothing was requested that needs a model, this lists what is configured and
         contacts no server.
         """
+        await self._read_kept_keys()
         model = await self.current() if select else self._model
         listing = list_models if self._asked else configured_models
         models = await listing(self._session.settings, self._environment, self._editor, keys=self._keyring())
