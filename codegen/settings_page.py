@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from inspect import cleandoc
-from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from planloom.providers import KEY_VARIABLES
-from planloom.settings import LOWERED, MADE_STRICTER, USER_ONLY, Settings
+from planloom.settings import LOWERED, MADE_STRICTER, USER_ONLY, Settings, values_words
 
 _KEY_VARIABLES = ", ".join(f"`{name}`" for name in KEY_VARIABLES)
 _PROSE = f"""\
@@ -60,7 +59,11 @@ whoever starts the server vouches for the options by the environment variable `P
 for VS Code does. `storage.path` counts from the next start.
 
 Keys are not settings. They come from {_KEY_VARIABLES} or `PLANLOOM_API_KEY`, or from the editor by
-`planloom/secret/set`, and are sent only to the origin that they are meant for. A proxy is set only by `PLANLOOM_PROXY`.
+`planloom/secret/set`, and are sent only to the origin that they are meant for.
+
+Models are reached through the proxy that `PLANLOOM_PROXY` names, else https on other machines through that of
+`HTTPS_PROXY`; `NO_PROXY` excepts hosts from both. `HTTP_PROXY` and `ALL_PROXY` are not used: they would read prompts
+and keys. Web pages are fetched without a proxy.
 """
 
 
@@ -94,7 +97,7 @@ def _table(rows: Iterable[tuple[str, FieldInfo]]) -> Iterator[str]:
     for name, field in rows:
         own = _scope(name)
         default = json.dumps(field.get_default())
-        yield f"| `{name}` | `{default}` | {_values(field)} | {field.description}{own} |"
+        yield f"| `{name}` | `{default}` | {values_words(field)} | {field.description}{own} |"
 
 
 def _scope(name: str) -> str:
@@ -103,26 +106,6 @@ def _scope(name: str) -> str:
     if name in MADE_STRICTER:
         return " **User only; a folder can only make it stricter.**"
     return " **User only.**" if name.startswith(USER_ONLY) else ""
-
-
-def _values(field: FieldInfo) -> str:
-    if get_origin(field.annotation) is Literal:
-        return ", ".join(f"`{value}`" for value in get_args(field.annotation))
-    names = {bool: "true or false", int: "whole number", float: "number", str: "text", type(None): "null"}
-    if get_origin(field.annotation) is tuple:
-        shown = "list of texts"
-    else:
-        shown = " or ".join(names[kind] for kind in get_args(field.annotation) or (field.annotation,))
-    return ", ".join(filter(None, (shown, " ".join(_bounds(field)))))
-
-
-def _bounds(field: FieldInfo) -> Iterator[str]:
-    words = {"ge": "from", "gt": "above", "le": "to", "max_length": "at most"}
-    for bound in field.metadata:
-        for attribute, word in words.items():
-            limit = getattr(bound, attribute, None)
-            if limit is not None:
-                yield f"{word} {limit}" + (" characters" if attribute == "max_length" else "")
 
 
 def _group(field: FieldInfo) -> type[BaseModel] | None:

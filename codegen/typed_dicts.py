@@ -52,10 +52,10 @@ _READ: Final[dict[type[Wire], str]] = {
     " result question checks reverted template_id when for_each repeat_until repeat_most",
     plan.Plan: "plan_id version seq status workspace_folders request messages attachments detection summary"
     " commands_run steps sequential overall_risk asks_again route author execution_summary report error pending"
-    " pause_reason pause_detail created_at",
+    " pause_reason pause_detail model_problem created_at",
     view.ChangedFile: "step_id created_by uri new_uri change kind state words by_command lasting",
     view.StepView: "step number sign words skipped worked_ms actions",
-    view.PlanView: "plan state sign waits live partly progress pause thought perspectives left files steps used"
+    view.PlanView: "plan state sign waits live partly progress pause problem thought perspectives left files steps used"
     " used_lines changes actions",
 }
 """The fields that the command line reads of large models; of others it has all."""

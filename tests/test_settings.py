@@ -134,7 +134,7 @@ def test_reading_is_not_said_to_be_asked() -> None:
     found = resolve({"user": {"approvals.read": "ask", "approvals.write": "ask"}})
     assert found.settings.approvals.read == "allow"
     (problem,) = found.problems
-    assert problem.field == "approvals.read" and "'allow' or 'deny'" in problem.reason
+    assert problem.field == "approvals.read" and "`allow`, `deny`" in problem.reason
     assert resolve({"user": {"approvals.read": "deny"}}).settings.approvals.read == "deny"
 
 

@@ -92,6 +92,8 @@ export type DetectionRule = (typeof DETECTION_RULES)[number];
 export const MODEL_CAUSES = [
   "none",
   "unreachable",
+  "unknown_host",
+  "proxy",
   "slow",
   "key_missing",
   "key_refused",
@@ -1608,7 +1610,10 @@ export interface TrustParams {
   trusted: boolean;
 }
 
-/** A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people. */
+/**
+ * A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people. `mends` is
+ * what mends that, `address` where its server is.
+ */
 export interface ModelEntry {
   provider: string;
   name: string;
@@ -1616,7 +1621,9 @@ export interface ModelEntry {
   reachable: boolean;
   reason?: string;
   cause?: ModelCause;
+  address?: string;
   words?: string;
+  mends?: readonly Mend[];
 }
 
 /** The model in use, and why it was chosen. */

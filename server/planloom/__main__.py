@@ -14,14 +14,33 @@ def main() -> None:
     Python would take a tenth of a second to dismantle the loaded modules. A command that has returned has closed
     whatever needs closing, and a process that is killed must leave nothing worse behind anyway.
     """
-    code = exit_code()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (AttributeError, OSError, ValueError):
-            # There is no such stream, or nobody reads it any more.
-            code = code or 1
+    code = 1
+    try:
+        code = _outcome()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
+    except BrokenPipeError:
+        # Nobody reads the output any more.
+        code = code or 1
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # Only a stream has no name.
+        code = code or 1
+        sys.stderr.write(f"planloom: The output cannot be written: {error.strerror}.\n")
+        sys.stderr.flush()
     os._exit(code)
+
+
+def _outcome() -> int:
+    """The exit code, also where the arguments end the command at once."""
+    try:
+        return exit_code()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            sys.stderr.write(f"{end.code}\n")
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
 def exit_code() -> int:

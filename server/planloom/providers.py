@@ -77,6 +77,8 @@ _ROWS = (
 
 PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _ROWS}
 """The rows by name, in the order in which the settings show them."""
+KEY_PROVIDERS = tuple(row for row in _ROWS if row.key_variable and not row.form_of)
+"""The services that want a key, one row each."""
 OPENAI = PROVIDERS["openai"]
 """The provider whose protocol most servers offer."""
 OPENAI_RESPONSES = PROVIDERS["openai-responses"]

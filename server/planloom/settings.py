@@ -3,10 +3,12 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Set
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 
 from planloom.domain.safety.approvals import ExecuteVerdict, PlanCovers, Policy, Verdict
 from planloom.domain.safety.confinement import Network
@@ -19,6 +21,7 @@ ReasoningEffort = Literal["default", "off", "low", "medium", "high"]
 """How much a model reasons; `default` leaves it to the model's server."""
 
 STRONGEST_FIRST: tuple[Source, ...] = ("command_line", "environment", "user", "initialization", "workspace")
+NO_SUCH: Final = "there is no such setting"
 Sources = Mapping[Source, Mapping[str, Any]]
 OF_FOLDER: Set[Source] = frozenset({"workspace"})
 """The sources whose values may be an opened folder's."""
@@ -575,10 +578,48 @@ def _problem(name: str, value: Any) -> Problem | None:
     """Why this is not a valid value of a setting; None if it is, or if it is None."""
     if value is None:
         return None
+    declared = fields()
+    if name not in declared:
+        near = get_close_matches(name, declared, 1)
+        return Problem(name, f"{NO_SUCH}; the nearest is {near[0]}" if near else NO_SUCH)
     try:
         Settings.model_validate(_nested({name: value}))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        reason = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
-        return Problem(name, reason)
+        (first, *_) = error.errors(include_url=False, include_context=False, include_input=False)
+        if first["type"] == "string_pattern_mismatch":
+            return Problem(name, f"{value!r} has not the form: {declared[name].description}")
+        return Problem(name, f"expected {values_words(declared[name])}")
     return None
+
+
+def fields() -> dict[str, FieldInfo]:
+    """Every setting by its dotted name."""
+    found: dict[str, FieldInfo] = {}
+    for name, field in Settings.model_fields.items():
+        group, own = field.annotation, field.alias or name
+        if isinstance(group, type) and issubclass(group, BaseModel):
+            found |= {f"{own}.{each.alias or key}": each for key, each in group.model_fields.items()}
+        else:
+            found[own] = field
+    return found
+
+
+def values_words(field: FieldInfo) -> str:
+    """The values that a setting can have, in words."""
+    if get_origin(field.annotation) is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(field.annotation))
+    names = {bool: "true or false", int: "whole number", float: "number", str: "text", type(None): "null"}
+    if get_origin(field.annotation) is tuple:
+        shown = "list of texts"
+    else:
+        shown = " or ".join(names[kind] for kind in get_args(field.annotation) or (field.annotation,))
+    return ", ".join(filter(None, (shown, " ".join(_bounds(field)))))
+
+
+def _bounds(field: FieldInfo) -> Iterator[str]:
+    words = {"ge": "from", "gt": "above", "le": "to", "max_length": "at most"}
+    for bound in field.metadata:
+        for attribute, word in words.items():
+            limit = getattr(bound, attribute, None)
+            if limit is not None:
+                yield f"{word} {limit}" + (" characters" if attribute == "max_length" else "")

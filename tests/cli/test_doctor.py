@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planloom.cli import doctor
+from planloom.cli.setup import doctor
 from tests.support import command_line
 
 REACHABLE = {"provider": "ollama", "name": "small", "contextTokens": 8192, "reachable": True}
@@ -15,7 +15,10 @@ UNREACHABLE = {
     "provider": "openai",
     "name": "large",
     "reachable": False,
-    "reason": "No key: set OPENAI_API_KEY.",
+    "address": "https://api.openai.com",
+    "cause": "key_missing",
+    "words": "https://api.openai.com wants a key.",
+    "mends": ["key", "models"],
 }
 RULES = {"provider": "embedded", "name": "rules", "reachable": True, "reason": "plans what is literal"}
 ACTIVE = {"provider": "ollama", "name": "small", "reason": "it answers"}
@@ -76,7 +79,7 @@ def test_an_assumed_context_is_told_as_one() -> None:
     assert (found.state, found.found) == ("found", "ollama small, 4096 tokens, in use")
     (found,) = doctor.model({**known, "contextTokens": 128_000, "contextAssumed": True}, needed=True)
     assert (found.state, found.found) == ("optional", "ollama small, 128000 tokens assumed, in use")
-    assert "model.contextTokens" in found.advice
+    assert "config set model.contextTokens" in found.advice
 
 
 def test_a_ledger_may_lie_in_a_folder_that_is_still_to_be_made(tmp_path: Path) -> None:
@@ -117,7 +120,7 @@ def test_all_is_well(tmp_path: Path) -> None:
         "ledger",
         "ollama small, 8192 tokens",
         "disk nearly full",
-        "is there.",
+        "is there. Look at the lines marked !.",
     ):
         assert told in ended.out
 
@@ -126,7 +129,7 @@ def test_all_is_well(tmp_path: Path) -> None:
 def test_a_missing_model_that_was_named_ends_with_one(tmp_path: Path) -> None:
     ended = command_line.run(tmp_path, ["doctor", "--model", "large"], server(tmp_path, [UNREACHABLE]))
     assert ended.code == 1
-    assert "set OPENAI_API_KEY" in ended.out
+    assert "planloom key set openai" in ended.out
 
 
 @pytest.mark.process

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.cli.plain import one_line, visible, with_flags
+from planloom.cli.plain import one_line, visible
 
 SHOWN = [
     ("plain text", "plain text"),
@@ -30,11 +30,6 @@ SHOWN = [
 @pytest.mark.parametrize(("text", "shown"), SHOWN)
 def test_hidden_characters_are_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
-
-
-def test_a_setting_is_named_with_its_flag() -> None:
-    assert with_flags("Set `planloom.model.name`\r.") == "Set `planloom.model.name` (--model)<U+000D>."
-    assert with_flags("Set `planloom.model.prices`.") == "Set `planloom.model.prices`."
 
 
 @given(st.text(), st.integers(1, 50))

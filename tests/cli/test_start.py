@@ -31,10 +31,13 @@ def test_without_arguments_the_commands_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_a_full_disk_behind_the_output_is_a_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["trust", "--list"], ["--version"], ["--help"], ["plans", "--help"], ["serve", "--help"]]
+)
+def test_a_full_disk_behind_the_output_is_a_sentence(tmp_path: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "planloom", "trust", "--list"],
+            [sys.executable, "-I", "-m", "planloom", *arguments],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -527,6 +527,7 @@ def application() -> FakeApplication:
         reachable=False,
         reason="not running",
         cause="unreachable",
+        address="http://127.0.0.1:11434",
     )
     active = SimpleNamespace(provider="embedded", name="rules", reason="nothing else answers")
     item = SimpleNamespace(

@@ -191,6 +191,27 @@ def test_what_is_no_editor_ends_it_with_a_sentence(tmp_path: Path, ended: str) -
     assert done.stderr.startswith("planloom serve: the language server") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal")
+def test_at_a_terminal_it_ends_with_a_sentence(tmp_path: Path) -> None:
+    import pty
+
+    screen, terminal = pty.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-m", "planloom", "serve", "--storage", str(tmp_path)],
+            stdin=terminal,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    finally:
+        os.close(terminal)
+        os.close(screen)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "an editor starts it" in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_settings_of_the_command_line_and_bad_ones_are_told(tmp_path: Path) -> None:
     server = Server(tmp_path, "--set", "planning.format=json", "--setting", "budget.maxRequests=lots")
     try:

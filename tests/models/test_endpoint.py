@@ -17,6 +17,9 @@ from planloom.web.addresses import refused_address
         ("http://localhost:1234/v1", "http://localhost:1234/v1"),
         ("http://localhost:1234/v1/", "http://localhost:1234/v1"),
         ("http://localhost:1234", "http://localhost:1234/v1"),
+        ("localhost", "http://localhost/v1"),
+        ("gpu:8000", "http://gpu:8000/v1"),
+        ("models.example", "http://models.example/v1"),
         ("localhost:1234", "http://localhost:1234/v1"),
         (" https://API.OpenAI.com:443/v1/chat/completions ", "https://api.openai.com/v1"),
         ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1"),
@@ -33,6 +36,8 @@ def test_a_base_url_is_read(url: str, base: str) -> None:
     "url",
     [
         "",
+        "foo",
+        "foo/v1",
         "file:///etc/passwd",
         "ftp://host/x",
         "http://",

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from planloom.domain.errors import InvalidParams, ModelFailed, PlanloomError
+from planloom.models.http.endpoint import endpoint_of
 from planloom.models.http.keys import Key, Keyring, RedactingFormatter
+from planloom.models.http.proxies import OWN_PROXY, Proxy, proxy_to
 from planloom.models.offline.recording import Recording, RecordingModel
 from planloom.models.selection.select import choose_model, list_models
 from planloom.settings import ModelSettings, Settings
@@ -202,7 +204,7 @@ async def test_the_proxy_of_the_user_gets_the_request_with_its_password() -> Non
 
     async with serving(behind) as proxy:
         named = proxy.origin.replace("http://", "http://a%40b:pass%20w%C3%B6rd@")
-        async with model_at("http://model.example:8000", proxy=named) as model:
+        async with model_at("http://model.example:8000", proxy=Proxy(named, OWN_PROXY)) as model:
             assert text_of(await events_of(model)) == TEXT
         asked = proxy.posts()[0]
         assert asked.path == "http://model.example:8000/v1/chat/completions"
@@ -211,15 +213,55 @@ async def test_the_proxy_of_the_user_gets_the_request_with_its_password() -> Non
         assert (scheme, b64decode(sent)) == ("Basic", "a@b:pass wörd".encode())
 
 
-@pytest.mark.parametrize(
-    "proxy", ["proxy.example:3128", "http://", "http://a:99999", "ftp://u:hidden@a", "ü"]
-)
+@pytest.mark.parametrize("proxy", ["http://", "http://a:99999", "ftp://u:hidden@a", "http://[::1"])
 async def test_a_proxy_that_is_none_is_named_without_its_password(proxy: str) -> None:
-    async with model_at("http://model.example:8000", proxy=proxy) as model:
+    async with model_at("http://model.example:8000", proxy=Proxy(proxy, OWN_PROXY)) as model:
         with pytest.raises(ModelFailed, match=r"The proxy .* cannot be used") as failed:
             await events_of(model)
     assert "hidden" not in failed.value.message
     assert failed.value.hint is not None and "PLANLOOM_PROXY" in failed.value.hint
+
+
+async def refused_tunnel(environment: dict[str, str], origin: str) -> tuple[list[str], str]:
+    """What a proxy that refuses all was asked for, at a request to `origin`, and the reason of the failure."""
+
+    async def refuse(_asked: Asked, wire: Wire) -> None:
+        await wire.reply(403, b"")
+
+    async with serving(refuse) as proxy:
+        variables = {name: value.replace("PROXY", proxy.origin) for name, value in environment.items()}
+        choice = await choose_model(settings(origin), variables)
+        assert choice.model is not None
+        with pytest.raises(ModelFailed) as failed:
+            await events_of(choice.model)
+        await choice.model.close()
+        return [f"{asked.method} {asked.path}" for asked in proxy.asked], failed.value.message
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"HTTPS_PROXY": "PROXY"}, {"https_proxy": "PROXY", "NO_PROXY": "other.example"}],
+)
+async def test_the_usual_proxy_gets_a_tunnel_and_not_what_goes_through(environment: dict[str, str]) -> None:
+    asked, why = await refused_tunnel(environment, "https://models.invalid")
+    assert set(asked) == {"CONNECT models.invalid:443"}
+    assert "refuses the connection to https://models.invalid" in why
+    assert next(iter(environment)) in why
+
+
+@pytest.mark.parametrize(
+    ("environment", "origin"),
+    [
+        ({"HTTPS_PROXY": "PROXY", "no_proxy": "127.0.0.1,.invalid"}, "https://models.invalid"),
+        ({"HTTPS_PROXY": "PROXY", "NO_PROXY": "*"}, "https://models.invalid"),
+        ({"HTTPS_PROXY": "PROXY"}, "http://models.invalid"),
+        ({"HTTPS_PROXY": "PROXY"}, "https://127.0.0.1:9"),
+        ({"HTTP_PROXY": "PROXY", "ALL_PROXY": "PROXY"}, "https://127.0.0.1:9"),
+        ({"PLANLOOM_PROXY": "PROXY", "NO_PROXY": "models.invalid"}, "http://models.invalid"),
+    ],
+)
+def test_what_goes_past_the_proxy(environment: dict[str, str], origin: str) -> None:
+    assert proxy_to(endpoint_of(origin), environment) is None
 
 
 async def test_a_redirect_is_not_followed() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from typing import get_args
 
 import pytest
@@ -87,7 +89,19 @@ async def test_nothing_listens(protocol: str) -> None:
     assert caught.value.problem is not None and caught.value.problem.cause == "unreachable"
 
 
-@pytest.mark.parametrize("url", ["ftp://localhost", "http://8.8.8.8", "http://localhost/?key=1"])
+async def test_a_name_that_leads_nowhere_is_no_closed_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def resolve(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+    async with model_at("http://no-such-host.invalid:8000", waits=Waits()) as model:
+        with pytest.raises(ModelFailed) as caught:
+            await events_of(model)
+    assert caught.value.message.startswith("No host has the name no-such-host.invalid")
+    assert caught.value.problem is not None and caught.value.problem.cause == "unknown_host"
+
+
+@pytest.mark.parametrize("url", ["foo", "ftp://localhost", "http://8.8.8.8", "http://localhost/?key=1"])
 def test_an_address_that_cannot_be_used(url: str) -> None:
     with pytest.raises(ModelFailed) as caught:
         endpoint_of(url)

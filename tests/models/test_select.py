@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.domain.values import CallId
 from planloom.models.offline.replay import ReplayModel
 from planloom.models.offline.scripted import ScriptedModel, fails, says
@@ -19,10 +19,12 @@ from planloom.models.providers.editor_model import EditorModelAnswer
 from planloom.models.selection.candidates import Choice, UnavailableModel
 from planloom.models.selection.select import ReselectingModel, choose_model, list_models
 from planloom.providers import PROVIDERS, WAYS_TO_A_MODEL
+from planloom.service.models import Models
 from planloom.settings import ModelSettings, Settings
 from tests.models.protocols import PROTOCOLS, TEXT
 from tests.models.support import PATIENT, asks, calls_of, events_of, model_at, text_of
 from tests.support.http_server import Answer, Asked, Wire, serving
+from tests.support.studio import a_session
 
 NOWHERE = "http://127.0.0.1:9"
 
@@ -174,6 +176,31 @@ async def test_a_provider_that_refuses_the_key_is_skipped() -> None:
         choice = await choose_model(settings(), environment)
     assert choice.model is None
     assert any("401" in reason and "OPENAI_API_KEY" in reason for reason in choice.rejected)
+
+
+async def test_a_service_that_the_user_has_a_key_for_is_not_passed_over_in_silence() -> None:
+    environment = {"OPENAI_API_KEY": "sk-a", "OPENAI_BASE_URL": NOWHERE, "OLLAMA_HOST": NOWHERE}
+    models = Models(a_session(), environment)
+    assert await models.current() is None
+    failure = models.no_model()
+    assert f"Nothing answers at {NOWHERE}" in failure.message and "OPENAI_API_KEY" in failure.message
+    problem = ModelProblem(cause="unreachable", provider="openai", address=NOWHERE)
+    assert failure.problem == problem == (await models.outlook()).problem
+
+
+@pytest.mark.parametrize(
+    ("chosen", "key"),
+    [({}, {"OPENAI_API_KEY": "sk-a", "OPENAI_BASE_URL": NOWHERE}), ({"model.baseUrl": NOWHERE}, {})],
+)
+async def test_another_model_in_place_of_the_one_that_was_set_up_is_named(
+    chosen: dict[str, str], key: dict[str, str]
+) -> None:
+    async with around(ollama=spec("ollama", ["m"])) as environment:
+        models = Models(a_session(chosen), environment | key)
+        problem, replaces = await models.outlook()
+        await models.forget()
+    assert problem is None
+    assert f"Nothing answers at {NOWHERE}" in (replaces or "")
 
 
 async def test_an_ollama_without_models_names_the_command() -> None:

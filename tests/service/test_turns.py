@@ -82,7 +82,7 @@ async def test_a_failed_regeneration_puts_back_all_of_the_plan_from_before(tmp_p
         plan = await at.ask("1. Delete a.txt\n2. List files")
         before = plan
         assert before.overall_risk != "low" and before.estimated_duration
-        at.app.plans._drafts._drafting._planner_for = None  # type: ignore[assignment]
+        at.app.plans._drafts._drafting._planners = None  # type: ignore[assignment]
         await at.app.plans.regenerate(plan.plan_id, plan.version, "shorter")
         after = await at.reach(plan, "ready")
         told = ("seq", "updated_at", "log", "last_draft")

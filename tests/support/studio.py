@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from planloom.domain.errors import ModelFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
@@ -16,7 +17,7 @@ from planloom.execution.session import Session
 from planloom.models.offline.scripted import ScriptedModel, Turn
 from planloom.models.port import Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.service.application import Application
-from planloom.service.models import AvailableModels, TestAnswer
+from planloom.service.models import AvailableModels, Outlook, TestAnswer, no_model
 from planloom.service.requests import CreateRequest, Until
 from planloom.settings import resolve
 from planloom.storage.decisions import Decisions
@@ -33,6 +34,7 @@ class OneModel:
 
     def __init__(self, model: Model | None) -> None:
         self.model = model
+        self.failure: ModelFailed | None = None
         self.parallelism = 4
         self.known_keys = KnownKeys()
 
@@ -48,6 +50,12 @@ class OneModel:
 
     async def current(self) -> Model | None:
         return self.model
+
+    def no_model(self) -> ModelFailed:
+        return no_model(self.failure)
+
+    async def outlook(self) -> Outlook:
+        return Outlook() if self.model is not None else Outlook(problem=self.no_model().problem)
 
     async def list(self, *, select: bool = False) -> AvailableModels:
         return AvailableModels((), self.identity)

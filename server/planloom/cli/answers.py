@@ -49,7 +49,7 @@ def reported(show_failure: Show) -> Iterator[dict[str, str]]:
         yield failure
     except ServerError as error:
         failure |= {"code": error.code, "message": error.message}
-        show_failure(error.message, error.hint, error.details)
+        show_failure(error.words, error.hint, error.details)
     except ServerLost as error:
         failure |= {"code": "server_lost", "message": str(error)}
         show_failure(str(error), error.tail or None, None)

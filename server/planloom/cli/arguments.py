@@ -6,12 +6,13 @@ import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, get_args, get_type_hints
 
 from planloom.cli.client.messages import PlanSummary
 from planloom.cli.exit_codes import USAGE
-from planloom.providers import TERMINAL_PROVIDER_CHOICES
+from planloom.providers import PROVIDERS, TERMINAL_PROVIDER_CHOICES
 
 
 def usage(sentence: str) -> NoReturn:
@@ -32,12 +33,17 @@ def parsed(words: Sequence[str]) -> Namespace:
         raise SystemExit(0 if name else USAGE)
     if not name or (name.startswith("-") and at_terminal):
         name, rest = SESSION, [*words]
-    if name not in _COMMANDS.choices:
+    elif name not in COMMANDS.choices and (" " in name.strip() or "@" in name):
+        # A request, as no command is.
+        name, rest = "run", [name, *rest]
+    if name not in COMMANDS.choices:
+        near = get_close_matches(name, COMMANDS.choices, 1)
+        meant = f"Did you mean `planloom {near[0]}`? " if near else ""
         usage(
-            f"There is no command {name!r}. `planloom run TEXT` carries out a request; `planloom --help` lists the "
-            "commands."
+            f"There is no command {name!r}. {meant}`planloom 'what should be done'` carries out a request; "
+            "`planloom --help` lists the commands."
         )
-    chosen = _COMMANDS.choices[name]
+    chosen = COMMANDS.choices[name]
     # Options may stand between arguments; but in Python 3.11 arguments are then read as options even after `--`.
     args = chosen.parse_args(rest) if "--" in rest else chosen.parse_intermixed_args(rest)
     args.command = name
@@ -48,7 +54,7 @@ def parsed(words: Sequence[str]) -> Namespace:
 
 def sentence(name: str) -> str:
     """The sentence on a command."""
-    return _COMMANDS.choices[name].description or ""
+    return COMMANDS.choices[name].description or ""
 
 
 def check(args: Namespace) -> None:
@@ -74,6 +80,8 @@ def server_options(args: Namespace) -> list[str]:
     if args.set:
         _check_settings(args.set)
     named = vars(args)
+    if url := named.get("base_url"):
+        _check_address(url)
     values = {f"model.{name}": named.get(option) for name, option in _MODEL_SETTINGS}
     # Quoted as JSON, a name that looks like a number stays a string.
     options = [f"{name}={json.dumps(value)}" for name, value in values.items() if value is not None]
@@ -95,6 +103,18 @@ def _check_settings(assignments: Sequence[tuple[str, str]]) -> None:
     problems = resolve({"command_line": {name: from_text(value) for name, value in assignments}}).problems
     if problems:
         usage("; ".join(f"--set {field}: {reason.rstrip('.')}" for field, reason in problems) + ".")
+
+
+def _check_address(url: str) -> None:
+    """Wrong usage if no model server can have this address."""
+    # Imported here, with pydantic, since few command lines have an address.
+    from planloom.domain.errors import ModelFailed
+    from planloom.models.http.endpoint import endpoint_of
+
+    try:
+        endpoint_of(url)
+    except ModelFailed as failure:
+        usage(f"--base-url: {failure.message}")
 
 
 def _assignment(option: str) -> Callable[[str], tuple[str, str]]:
@@ -177,6 +197,19 @@ def _check_import(args: Namespace) -> None:
     args.text = _text_of(args.text)
 
 
+def _check_key(args: Namespace) -> None:
+    if (args.action == "list") != (args.provider is None):
+        usage("`key set` and `key remove` take a PROVIDER, `key list` takes none.")
+
+
+def _check_config(args: Namespace) -> None:
+    wanted = {"set": 2, "get": 1, "unset": 1}.get(args.action, 0)
+    if sum(each is not None for each in (args.name, args.value)) != wanted:
+        usage(
+            "Give `config`, `config path`, `config get NAME`, `config set NAME VALUE` or `config unset NAME`."
+        )
+
+
 def _check_trust(args: Namespace) -> None:
     if args.list and not (args.rules or args.rule) and (args.paths or args.revoke):
         usage("--list takes no folder and no other option.")
@@ -256,7 +289,7 @@ PARSER = ArgumentParser(
     epilog="`planloom COMMAND --help` tells more. `planloom serve --stdio` is the language server, for editors.",
 )
 PARSER.add_argument("-V", "--version", action="store_true", help="show the version and exit")
-_COMMANDS = PARSER.add_subparsers(title="commands", metavar="COMMAND [options]", prog="planloom")
+COMMANDS = PARSER.add_subparsers(title="commands", metavar="COMMAND [options]", prog="planloom")
 
 
 def _command(
@@ -265,9 +298,10 @@ def _command(
     *options: ArgumentParser,
     arguments: str = "",
     check: Callable[[Namespace], None] = lambda _: None,
+    needs_server: bool = True,
 ) -> ArgumentParser:
     """Add a command; `arguments` is what stands behind its options in the line on usage."""
-    parser = _COMMANDS.add_parser(
+    parser = COMMANDS.add_parser(
         name,
         usage=f"%(prog)s [options]{arguments}",
         help=sentence,
@@ -275,7 +309,7 @@ def _command(
         parents=options,
         allow_abbrev=False,
     )
-    parser.set_defaults(check=check)
+    parser.set_defaults(check=check, needs_server=needs_server)
     return parser
 
 
@@ -483,4 +517,52 @@ _command(
     ),
     arguments=" [DIR]...",
     check=_check_trust,
+    needs_server=False,
+)
+_command(
+    "models",
+    "List the models that can be used, and mark the one that would be.",
+    *(_FOLDERS, *_MODEL, _ANSWER),
+)
+_command(
+    "key",
+    "Keep the key of a model service, list what is kept, or remove one. A key is read unseen, and never shown.",
+    _option("action", metavar="set|list|remove", choices=("set", "list", "remove"), help="what to do"),
+    _option(
+        "provider",
+        metavar="PROVIDER",
+        nargs="?",
+        choices=tuple(PROVIDERS),
+        help="the service: openai, anthropic …",
+    ),
+    _option(
+        "--base-url", metavar="URL", help="the server that the key is for, if it is not the service's own"
+    ),
+    arguments=" set|list|remove [PROVIDER]",
+    check=_check_key,
+    needs_server=False,
+)
+_command(
+    "config",
+    "Show your settings and where they come from, or set one for all commands and editors.",
+    _option(
+        "action",
+        metavar="show|path|get|set|unset",
+        nargs="?",
+        choices=("show", "path", "get", "set", "unset"),
+        default="show",
+        help="what to do (default: show)",
+    ),
+    _option("name", metavar="NAME", nargs="?", help="a setting, such as model.baseUrl"),
+    _option("value", metavar="VALUE", nargs="?", help="its value"),
+    arguments=" [show|path|get|set|unset] [NAME] [VALUE]",
+    check=_check_config,
+    needs_server=False,
+)
+_command(
+    "completions",
+    "Print the completion of this command line for a shell.",
+    _option("shell", metavar="bash|zsh|fish", choices=("bash", "zsh", "fish"), help="the shell"),
+    arguments=" bash|zsh|fish",
+    needs_server=False,
 )

@@ -18,9 +18,10 @@ from planloom.cli.client.messages import PlanView
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import Session, session
 from planloom.cli.client.views import applied, present_uri
-from planloom.cli.doctor import doctor
 from planloom.cli.exit_codes import DONE, FAILED, INTERRUPTED, LEFT, UNTRUSTED
 from planloom.cli.run import Request, RequestRun
+from planloom.cli.setup.doctor import doctor
+from planloom.cli.setup.models import list_models
 from planloom.cli.templates import show_templates
 from planloom.cli.terminal import show
 from planloom.cli.terminal.decisions import Decider, Flags, Leave, NonInteractive
@@ -82,6 +83,7 @@ def resumed(start: str | None, model: Mapping[str, Any]) -> Carry:
 
 
 ASKED: Mapping[str, Ask] = {
+    "models": list_models,
     "plans": history.list_plans,
     "show": history.show_plan,
     "diff": history.show_changes,

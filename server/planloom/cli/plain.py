@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from planloom.domain.text import hidden_characters
-
-_FLAGS: Mapping[str, str] = {
-    "`planloom.model.baseUrl`": "--base-url",
-    "`planloom.model.name`": "--model",
-    "`planloom.model.provider`": "--provider",
-}
 
 
 def visible(text: str) -> str:
@@ -23,11 +15,6 @@ def visible(text: str) -> str:
     Line feeds and tabs stay. A carriage return before a line feed is removed, since it has no effect there.
     """
     return hidden_characters.visible(text.replace("\r\n", "\n"), keep="\n\t")
-
-
-def with_flags(text: str) -> str:
-    """Like `visible`, with the flag of this command line after each setting that has one."""
-    return re.sub("|".join(_FLAGS), lambda setting: f"{setting[0]} ({_FLAGS[setting[0]]})", visible(text))
 
 
 def one_line(text: str, limit: int = 200) -> str:

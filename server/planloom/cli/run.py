@@ -304,7 +304,7 @@ class RequestRun:
                 "planloom/plan/message", {"planId": self._plan["planId"], "text": text}
             )
         except ServerError as error:
-            self._screen.failure(error.message, error.hint, error.details)
+            self._screen.failure(error.words, error.hint, error.details)
             return False
         outcome = said.get("waitsFor") or _OUTCOMES.get(said.get("outcome", ""), "")
         self._screen.note(f"“{one_line(text, 100)}”: {outcome}" if again else outcome)
@@ -476,7 +476,7 @@ class RequestRun:
                     diff = await self._connection.request("planloom/approval/diff", params)
                     diffs.append(cast(DiffResult, {**diff, "uri": file["uri"]}))
                 except ServerError as error:
-                    self._screen.failure(error.message, error.hint)
+                    self._screen.failure(error.words, error.hint)
                     return None
         return diffs
 
@@ -543,9 +543,9 @@ class RequestRun:
         if event.get("reason") not in ("budget", "model_unavailable", "unsaved_files", "error"):
             return
         detail = str(event.get("detail") or "")
-        self._screen.failure(
-            self.view.get("pause") or detail or f"The plan paused: {event.get('reason')}.", None
-        )
+        if not self._screen.problem(self.view):
+            why = self.view.get("pause") or detail or f"The plan paused: {event.get('reason')}."
+            self._screen.failure(why, None)
         choice = await self._ask(self._person.pause(self.view))
         if not self._flags.terminal:
             self._screen.note("The plan goes on (--yes).")
@@ -575,7 +575,7 @@ class RequestRun:
         except ServerError as error:
             if error.code in _STOPPED:
                 raise
-            self._screen.failure(error.message, error.hint, error.details)
+            self._screen.failure(error.words, error.hint, error.details)
             return error.code in _ALREADY_DECIDED
         return True
 

@@ -34,6 +34,8 @@ DEFECT = "Something inside Planloom broke; the log has the trace."
 ModelCause = Literal[
     "none",
     "unreachable",
+    "unknown_host",
+    "proxy",
     "slow",
     "key_missing",
     "key_refused",
@@ -47,10 +49,10 @@ ModelCause = Literal[
     "busy",
     "server_failed",
 ]
-"""Why a model cannot be used: none is set up; its server cannot be reached, or is too slow; there is no key, or it was
-refused (401); the key may not do this (403); the account is out of credit; the server lacks the model, has none at all,
-or has several; nothing at the address is a model server; its certificate is not trusted; it takes no more requests now
-(429); it failed."""
+"""Why a model cannot be used: none is set up; its server cannot be reached, has a name that leads to no address, is
+behind a proxy that does not let it be reached, or is too slow; there is no key, or it was refused (401); the key may
+not do this (403); the account is out of credit; the server lacks the model, has none at all, or has several; nothing
+at the address is a model server; its certificate is not trusted; it takes no more requests now (429); it failed."""
 
 
 class ModelProblem(Value):

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from planloom.models.kept_keys import KeptKeys, keys_file
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.service.application import Application
 from planloom.settings import Settings, Source
@@ -113,6 +114,7 @@ async def open_application(context: ApplicationContext) -> Application:
         completion=context.completion,
         record=context.record,
         decisions=Decisions(state_folder() / FILE),
+        kept_keys=KeptKeys(keys_file()),
         base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
         traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
     )

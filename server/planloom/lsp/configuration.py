@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from planloom.settings import Settings, Source, beyond_a_folder, dotted, from_text, resolve, source_of
-from planloom.user_folders import config_folder
+from planloom.settings import Settings, Source, beyond_a_folder, dotted, resolve, source_of
+from planloom.user_settings import (
+    MAX_DEPTH,
+    flat,
+    from_command_line,
+    from_environment,
+    from_user_file,
+    user_file,
+)
 
 SECTION = "planloom"
-MAX_DEPTH = 8
-"""The deepest nesting of a settings object; the real ones are two levels deep."""
 
 
 class Configuration:
@@ -84,56 +85,8 @@ def of_connection(settings: Sequence[str], environment: Mapping[str, str], optio
     found.put("user", user)
     found.put("initialization", options.get(SECTION) if isinstance(options, dict) else None)
     if problem is not None:
-        found.problem(problem)
+        found.problem(f"{SECTION}: {problem}")
     return found
-
-
-def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values by dotted name, so that adding one replaces only that one."""
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, dict) and prefix.count(".") < MAX_DEPTH:
-            found.update(flat(value, f"{prefix}{key}."))
-        else:
-            found[f"{prefix}{key}"] = value
-    return found
-
-
-def from_command_line(pairs: Sequence[str]) -> dict[str, Any]:
-    """Values of `--setting name=value`."""
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, _, value = pair.partition("=")
-        found[name.strip()] = from_text(value)
-    return found
-
-
-def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Values of environment variables such as PLANLOOM_MODEL_BASE_URL, which exist for every setting."""
-    found: dict[str, Any] = {}
-    for name in flat(Settings().model_dump(by_alias=True)):
-        variable = "PLANLOOM_" + re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", name).upper()
-        if variable in environment:
-            found[name] = from_text(environment[variable])
-    return found
-
-
-def from_user_file(path: Path) -> tuple[Any, str | None]:
-    """The content of the user's configuration file, and a problem if it could not be read."""
-    try:
-        return json.loads(path.read_bytes()), None
-    except FileNotFoundError:
-        return {}, None
-    except (OSError, ValueError, RecursionError) as error:
-        return {}, f"{SECTION}: the configuration file {path} cannot be read: {error}"
-
-
-def user_file() -> Path:
-    """The path of the user's configuration file, which PLANLOOM_CONFIG can override."""
-    override = os.environ.get("PLANLOOM_CONFIG")
-    if override:
-        return Path(override)
-    return config_folder() / "settings.json"
 
 
 def pushed(settings: Any) -> Any:

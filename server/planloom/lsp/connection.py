@@ -37,7 +37,9 @@ from planloom.lsp.transport import parent_process
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import CHOICES, LATER, ClientGone, ClientRefused
 from planloom.lsp.wire.view import Explained
+from planloom.models.kept_keys import keys_file
 from planloom.service.application import Application
+from planloom.user_settings import user_file
 from planloom.view import problems
 from planloom.view.words import Words
 from planloom.workspace.documents import DocumentStore
@@ -396,7 +398,7 @@ class Connection:
             self.mirror.root(uri, name) if self._is_virtual(uri) else root_of_uri(uri, name)
             for uri, name in self.client.folders.items()
         ]
-        own = (self.options.storage, self.log_path, self.options.state(), config.user_file())
+        own = (self.options.storage, self.log_path, self.options.state(), user_file(), keys_file())
         private = tuple(path for path in own if path is not None)
         return Roots(tuple(root for root in found if root is not None), private)
 

@@ -58,11 +58,9 @@ def serve(argv: Sequence[str], make_application: MakeApplication | None = None) 
         options_are_users=os.environ.get(OPTIONS) == "user",
     )
     _log_to_stderr(command_line.log_level)
-    if sys.stdin is None or sys.stdout is None:
-        sys.exit(f"{_WHAT_IT_IS} One of them is closed.")
-    if stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode):
-        # A terminal or /dev/null: editors connect a pipe or a socket.
-        sys.stderr.write(f"{_WHAT_IT_IS} `planloom --help` lists the commands for people.\n")
+    # Editors connect a pipe or a socket, and no terminal and no /dev/null.
+    if sys.stdin is None or sys.stdout is None or stat.S_ISCHR(os.fstat(sys.stdin.fileno()).st_mode):
+        sys.exit(f"{_WHAT_IT_IS} `planloom --help` lists the commands for people.")
     server = language_server.make_server(make_application, options)
 
     def end(code: int) -> None:

@@ -35,6 +35,7 @@ from planloom.execution.steps.model_work import ModelWork
 from planloom.execution.steps.runner import Runner, Work
 from planloom.execution.steps.tool_contexts import StepEffects, ToolContextFactory
 from planloom.execution.workspace_index import WorkspaceIndex
+from planloom.models.kept_keys import KeptKeys
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.providers import TRACES_HEADERS
 from planloom.service.actions.approvals import Approvals
@@ -122,7 +123,7 @@ class Application:
         drafting = Drafting(
             plan_store,
             feed,
-            planners.planner_for,
+            planners,
             rules,
             partial(ledger.outcomes, RECENT),
             lambda: prices_of(session.settings.model.prices),
@@ -130,7 +131,7 @@ class Application:
         submitted = DirectRunPlans(session, usable, surroundings, drafting, templates.find, plan_store.clock)
 
         # From a plan to its end.
-        model_work = ModelWork(models.current, staging, contexts, surroundings.of, submitted, threads)
+        model_work = ModelWork(models, staging, contexts, surroundings.of, submitted, threads)
         runner = Runner(
             session,
             plan_store,
@@ -157,7 +158,7 @@ class Application:
         direct_runs = DirectRuns(session, plan_store, tools, rules)
         drafts = Drafts(plan_store, jobs, conductor, self.requests, drafting, direct_runs)
         self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
-        self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models.current)
+        self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models)
         self.steps = Steps(plan_store, turns, conductor, rules)
         self.approvals = Approvals(gate, plan_store, turns, session.view)
         self.rules = Rules(session)
@@ -207,6 +208,7 @@ class Application:
         record: Path | None = None,
         decisions: Decisions | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
+        kept_keys: KeptKeys | None = None,
         traces_are_users: Callable[[], bool] = lambda: True,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
@@ -214,13 +216,14 @@ class Application:
         It does nothing before `start`. Raises StorageFailed while another program has the ledger locked.
 
         `completion` is the editor's own language model, `decisions` are what the user has decided on folders,
-        `record` a file for every exchange with a model. A key of the environment goes to the base URL only where
-        `base_url_is_users`, and headers for a collector of traces to its address only where `traces_are_users`.
+        `record` a file for every exchange with a model, `kept_keys` the keys that the user keeps. A key of the
+        environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to its
+        address only where `traces_are_users`.
         """
         private = () if storage is None else (storage.parent,)
         session = Session(settings, view, editor, trusted=trusted, private=private)
         session.decisions = decisions
-        models = Models(session, environment, completion, record, base_url_is_users)
+        models = Models(session, environment, completion, record, base_url_is_users, kept_keys)
         headers = headers_of(environment.get(TRACES_HEADERS, ""))
         for value in headers.values():
             models.known_keys.add(value)

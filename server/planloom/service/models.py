@@ -16,15 +16,24 @@ from planloom.models.hold import Hold
 from planloom.models.http.endpoint import origin_of
 from planloom.models.http.keys import Keyring, RedactingFormatter
 from planloom.models.http.learned import LearnedModels
+from planloom.models.kept_keys import KeptKeys
 from planloom.models.offline.recording import Recording, RecordingModel
 from planloom.models.one_question import Cost, answer_to
 from planloom.models.port import NOT_ASKED, Message, Model, ModelIdentity, ModelRequest
-from planloom.models.selection.select import choose_model, configured_models, list_models
+from planloom.models.selection.candidates import UnavailableModel
+from planloom.models.selection.select import (
+    ReselectingModel,
+    choose_model,
+    configured_models,
+    list_models,
+)
 from planloom.providers import DISCOVERY_ORDER, PROVIDERS, WAYS_TO_A_MODEL, Provider
 
 if TYPE_CHECKING:
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.models.selection.select import ListedModel
+
+log = logging.getLogger(__name__)
 
 _NOT_SELECTED = ModelIdentity(provider="auto", name="", reason=f"{NOT_ASKED}: no request has needed a model")
 
@@ -43,6 +52,25 @@ class AvailableModels(NamedTuple):
     active: ModelIdentity
     context_tokens: int | None = None
     context_assumed: bool | None = None
+
+
+class Outlook(NamedTuple):
+    """What a plan can expect of models: `problem` is why none can be used.
+
+    `replaces` is why the model that the user has set up is not the one that is used instead.
+    """
+
+    problem: ModelProblem | None = None
+    replaces: str | None = None
+
+
+def no_model(found: ModelFailed | None = None) -> ModelFailed:
+    """The failure of what needs a model where none is set up, or none but one that fails as `found`."""
+    if found is None:
+        words, hint = "This needs a language model, and none is configured.", WAYS_TO_A_MODEL
+        return ModelFailed("model_unavailable", words, hint=hint, problem=ModelProblem(cause="none"))
+    # A new exception each time, so that each has its own traceback.
+    return ModelFailed("model_unavailable", found.message, hint=found.hint, problem=found.problem)
 
 
 class TestAnswer(NamedTuple):
@@ -66,13 +94,15 @@ class Models:
         editor: EditorCompletion | None = None,
         record: Path | None = None,
         base_url_is_users: Callable[[], bool] = lambda: True,
+        kept_keys: KeptKeys | None = None,
     ) -> None:
         """`base_url_is_users`: whether the base URL is from the user's settings, not from those of a workspace.
 
-        `record` is a file to record every exchange with a model in.
+        `record` is a file to record every exchange with a model in, `kept_keys` are those that the user keeps.
         """
         self.known_keys = KnownKeys()
         self._base_url_is_users = base_url_is_users
+        self._kept_keys = kept_keys
         self._session = session
         self._environment = environment
         self._editor = editor
@@ -80,6 +110,7 @@ class Models:
         self._model: Model | None = None
         self._asked = False
         self._identity = _NOT_SELECTED
+        self._failure: ModelFailed | None = None
         self._learned = LearnedModels()
         self._keys: Keyring | None = None
         self._keys_base_url: str | None = None
@@ -106,6 +137,7 @@ class Models:
     async def current(self) -> Model | None:
         """The model to use now, selected if there is none yet; None if none is available, which holds for a while."""
         async with self._selecting:
+            await self._read_kept_keys()
             if self._model is None and not self._hold.active:
                 self._asked, since = True, time.monotonic()
                 choice = await choose_model(
@@ -115,13 +147,29 @@ class Models:
                     keys=self._keyring(),
                     learned=self._learned,
                 )
-                self._identity = choice.identity
+                self._identity, self._failure = choice.identity, choice.failure
                 self._model = self._recorded(choice.model)
                 if self._model is None:
                     self._hold.begin(since)
             if self._model is not None:
                 self._parallelism = (await self._model.capabilities()).parallelism
             return self._model
+
+    def no_model(self) -> ModelFailed:
+        """The failure of what needs a model where there is none."""
+        return no_model(self._failure)
+
+    async def outlook(self) -> Outlook:
+        """Whether a model can be used now."""
+        model = await self.current()
+        if model is None:
+            return Outlook(problem=self.no_model().problem)
+        failure = self._failure
+        if isinstance(model, ReselectingModel):
+            failure = model.failure
+            if isinstance(model.inner, UnavailableModel):
+                return Outlook(problem=model.inner.failure.problem)
+        return Outlook(replaces=failure.message if failure is not None else None)
 
     def _recorded(self, model: Model | None) -> Model | None:
         if model is None or self._record is None:
@@ -137,6 +185,19 @@ class Models:
                 self._keys.take_over(previous)
             self._guard()
         return self._keys
+
+    async def _read_kept_keys(self) -> None:
+        """Take over the keys that the user has kept or removed since."""
+        if self._kept_keys is None:
+            return
+        try:
+            changed = await asyncio.to_thread(self._kept_keys.changed)
+        except (OSError, ValueError) as error:
+            log.warning("The kept keys cannot be read: %s", error)
+            return
+        if changed is not None:
+            self._keyring().keep(changed)
+            self._hold.end()
 
     def redact(self, handlers: Iterable[logging.Handler]) -> None:
         """Redact keys in all messages and tracebacks of these log handlers from now on."""
@@ -155,6 +216,7 @@ class Models:
         Without `select`, as long as nothing was requested that needs a model, this lists what is configured and
         contacts no server.
         """
+        await self._read_kept_keys()
         model = await self.current() if select else self._model
         listing = list_models if self._asked else configured_models
         models = await listing(self._session.settings, self._environment, self._editor, keys=self._keyring())
@@ -171,10 +233,7 @@ class Models:
         """
         model = await self.current()
         if model is None:
-            problem = ModelProblem(cause="none")
-            raise ModelFailed(
-                "model_unavailable", "No model was found.", hint=WAYS_TO_A_MODEL, problem=problem
-            )
+            raise self.no_model()
         began = time.monotonic()
         answer = await answer_to(model, _TEST, Cost(), most_characters=_SHOWN_OF_TEST)
         return TestAnswer(

@@ -65,12 +65,31 @@ def of_failure(error: BaseException, now: datetime, t: Words) -> Explained:
 
 
 def of_plan(plan: Plan, t: Words) -> Explained | None:
-    """Why a plan has failed, or is paused for its model; None if it goes on."""
+    """Why a plan has failed, is paused for its model, or will be; None if it goes on."""
     if plan.error is not None:
         return _of_plan_error(plan.error, plan.completed_at, t)
+    if plan.status == "pending_approval" and plan.model_problem is not None:
+        return _of_review(plan, plan.model_problem, t)
     if plan.status == "paused" and plan.pause_reason == "model_unavailable":
         return of_model(plan.model_problem, plan.paused_at, t)
     return None
+
+
+def _of_review(plan: Plan, problem: ModelProblem, t: Words) -> Explained | None:
+    """Why a plan under review was written without a model, and has steps that none can run."""
+    needing = sum(step.kind == "processing" and step.status == "pending" for step in plan.steps)
+    if not needing and problem.cause == "none":
+        return None
+    found = of_model(problem, plan.updated_at, t)
+    effect = t("It was planned without a language model.")
+    if needing:
+        effect = t.plural(
+            needing,
+            "1 step needs a language model, and the plan will pause there.",
+            "{0} steps need a language model, and the plan will pause there.",
+        )
+    why = t("None is set up.") if problem.cause == "none" else found.words
+    return Explained(f"{effect} {why}", found.mends)
 
 
 def _of_plan_error(error: PlanError, at: datetime | None, t: Words) -> Explained:
@@ -106,6 +125,14 @@ def _of_cause(problem: ModelProblem, t: Words) -> tuple[str, tuple[Mend, ...]]:
                 "address",
                 "models",
             )
+        case "unknown_host":
+            without = t("The name of the model's server is not known.")
+            at = t("The name in {0} is not known: it is misspelt, or this machine is offline.", address)
+            return at if address else without, ("address", "again", "models")
+        case "proxy":
+            without = t("The proxy does not lead to the model's server.")
+            at = t("The proxy {0} does not lead to the model's server.", address)
+            return at if address else without, ("again", "models")
         case "slow":
             return t("{0} did not answer in time.", server), ("again", "models")
         case "key_missing":

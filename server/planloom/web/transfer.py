@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import socket
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterable, Callable
@@ -113,10 +114,19 @@ def _no_certificates() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def is_of_certificate(error: BaseException | None) -> bool:
+def is_of_certificate(error: BaseException) -> bool:
     """Whether TLS refused the host, rather than nothing answering there."""
+    return _comes_of(error, ssl.SSLError)
+
+
+def is_of_name(error: BaseException) -> bool:
+    """Whether the name of the host leads to no address."""
+    return _comes_of(error, socket.gaierror)
+
+
+def _comes_of(error: BaseException | None, kind: type[BaseException]) -> bool:
     while error is not None:
-        if isinstance(error, ssl.SSLError):
+        if isinstance(error, kind):
             return True
         error = error.__cause__ or error.__context__
     return False

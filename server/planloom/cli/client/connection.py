@@ -11,17 +11,24 @@ from typing import Any
 
 from planloom.cli.client.rpc import Handler, Peer, RpcError
 from planloom.cli.client.server_process import Server
+from planloom.cli.remedies import advice
 
 SHUTDOWN_SECONDS = 5.0
 STDERR_LINES, STDERR_BYTES = 12, 8192
 
 
 class ServerError(Exception):
-    """The server answered with an error; `code` is its `data.code` in docs/protocol.md."""
+    """The server answered with an error; `code` is its `data.code` in docs/protocol.md.
 
-    def __init__(self, message: str, *, code: str, hint: str | None = None, details: Any = None) -> None:
+    `words` are for the person, `hint` is what can be done about it.
+    """
+
+    def __init__(
+        self, message: str, *, code: str, hint: str | None = None, details: Any = None, words: str = ""
+    ) -> None:
         super().__init__(message)
         self.message = message
+        self.words = words or message
         self.code = code
         self.hint = hint
         self.details = details
@@ -139,9 +146,12 @@ def _retrieve(future: asyncio.Future[Any]) -> None:
 
 def _server_error(error: RpcError) -> ServerError:
     fields = error.data if isinstance(error.data, Mapping) else {}
+    explained, details = fields.get("explained") or {}, fields.get("details")
+    problem = details if isinstance(details, Mapping) and "cause" in details else {}
     return ServerError(
         str(fields.get("message") or error.message),
         code=str(fields.get("code") or error.code or "internal"),
-        hint=fields.get("hint"),
-        details=fields.get("details"),
+        hint=advice(explained, problem) or fields.get("hint"),
+        details=details,
+        words=str(explained.get("words") or "") if problem else "",
     )

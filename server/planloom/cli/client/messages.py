@@ -331,6 +331,7 @@ class Plan(TypedDict, total=False):
     pending: Pending
     pauseReason: str
     pauseDetail: str
+    modelProblem: Json
     createdAt: str
 
 
@@ -461,6 +462,7 @@ class PlanView(TypedDict, total=False):
     partly: bool
     progress: Progress
     pause: str
+    problem: Json
     thought: str
     perspectives: list[Json]
     left: list[Json]

@@ -238,7 +238,7 @@ class Terminal:
             try:
                 await send(edited)
             except ServerError as error:
-                show.failure(self.console, error.message, error.hint, error.details)
+                show.failure(self.console, error.words, error.hint, error.details)
             else:
                 return True
             written = edited

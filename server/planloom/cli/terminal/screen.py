@@ -116,7 +116,15 @@ class Screen:
     def failure(self, message: str, hint: str | None, details: Any = None) -> None:
         """Print a failure, each of its problems, and its hint; not again what the server has said as an error."""
         self.pause()
-        show.failure(self._console, "" if message in self._said else message, hint, details)
+        is_said = any(each in message for each in self._said)
+        show.failure(self._console, "" if is_said else message, hint, details)
+
+    def problem(self, view: PlanView) -> bool:
+        """Print why the plan has failed, or cannot use a model, with what can be done; False if there is nothing."""
+        problem = show_report.problem_of(view)
+        if problem is not None:
+            self.failure(*problem)
+        return problem is not None
 
     def raw(self, event: Json) -> None:
         """Print an event as JSON, for programs."""
@@ -151,7 +159,7 @@ class Screen:
         self._console.print(show_report.heading(view))
         if report is None and plan.get("executionSummary"):
             self._console.print(Padding(Text(visible(plan["executionSummary"])), (0, 0, 0, 2)))
-        if error:
+        if error and not self.problem(view):
             self.failure(error.get("message", ""), error.get("hint"))
         for part in show_report.report_parts(view, self._folders):
             self._console.print(part)

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -26,7 +27,7 @@ from planloom.cli.client.messages import (
     Unresolved,
 )
 from planloom.cli.client.views import present_uri
-from planloom.cli.plain import one_line, visible, with_flags
+from planloom.cli.plain import one_line, visible
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import plain_spaces
 from planloom.view.figures import rule_words
@@ -314,11 +315,11 @@ def say(text: str, style: str = "", *, stderr: bool = False) -> None:
 def failure(console: Console, message: str, hint: str | None, details: Any = None) -> None:
     """Print what was refused or has failed, each of its problems, and what to do about it."""
     if message:
-        console.print(Text(with_flags(message), "bold red"))
+        console.print(Text(visible(message), "bold red"))
     for problem in problems(details, message):
         console.print(Text(f"  {problem}", "red"))
     if hint:
-        console.print(Text(f"  {with_flags(hint)}", "yellow"))
+        console.print(Padding(Text(visible(hint), "yellow"), (0, 0, 0, 2)))
 
 
 def problems(details: Any, message: str = "") -> list[str]:

@@ -96,9 +96,9 @@ def plan_parts(view: PlanView, folders: Sequence[Path], now: datetime) -> Iterat
         yield Text()
     if plan.get("report"):
         yield show_report.heading(view)
-    error = plan.get("error")
-    if error:
-        yield Text(visible(error.get("message", "")), "bold red")
+    why = (view.get("problem") or {}).get("words") or (plan.get("error") or {}).get("message")
+    if why:
+        yield Text(visible(why), "bold red")
     yield from show_report.report_parts(view, folders, steps=False)
     yield from show_report.used_lines(view)
     if plan["status"] in ("paused", "pending_approval"):
@@ -126,7 +126,7 @@ def _step(shown: StepView) -> Table:
 def _waiting(view: PlanView) -> Iterator[Text]:
     """The matters that an open plan waits for, and the command that goes on with it."""
     plan = view["plan"]
-    if pause := view.get("pause") or plan.get("pauseDetail"):
+    if not view.get("problem") and (pause := view.get("pause") or plan.get("pauseDetail")):
         yield Text(visible(pause), "yellow")
     pending = plan.get("pending") or {}
     for question in pending.get("questions") or []:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from planloom.cli.client.messages import Json, PlanView, Report, ReportedCommand
 from planloom.cli.plain import one_line, visible
+from planloom.cli.remedies import advice
 from planloom.cli.terminal import show
 from planloom.domain.text.counted import counted
 
@@ -73,7 +74,23 @@ def report_parts(view: PlanView, folders: Sequence[Path], *, steps: bool = True)
 
 def whole_plan(view: PlanView) -> RenderableType:
     """The plan for review, with what it has used of which model so far."""
-    return Group(show.plan_table(view), *used_lines(view))
+    return Group(show.plan_table(view), *_problem_lines(view), *used_lines(view))
+
+
+def problem_of(view: PlanView) -> tuple[str, str] | None:
+    """Why the plan has failed, or cannot use a model, and what can be done, "" if nothing; None if all is well."""
+    problem = view.get("problem")
+    if problem is None:
+        return None
+    plan = view["plan"]
+    of_model = plan.get("modelProblem") or (plan.get("error") or {}).get("modelProblem") or {}
+    return problem["words"], advice(problem, of_model)
+
+
+def _problem_lines(view: PlanView) -> Iterator[RenderableType]:
+    if (problem := problem_of(view)) is not None:
+        yield Text(visible(problem[0]), "bold yellow")
+        yield Padding(Text(visible(problem[1]), "yellow"), (0, 0, 0, 2))
 
 
 def used_lines(view: PlanView) -> Iterator[Text]:

@@ -158,6 +158,7 @@ class StepCreated(PlanEvent):
 class PlanReady(PlanEvent):
     """The draft is complete and waits for review. `restored`: an older version replaces it.
 
+    `model_problem` is why no model can be used for it, if it was planned without one or has steps that need one.
     `files_read` and `commands_run` are what its planner has read and run, `stated_duration` the seconds that it states,
     `model` the one that has drafted it; older ledgers lack these. `usage` is that of a draft in older ledgers, without
     ModelUsed.
@@ -174,6 +175,7 @@ class PlanReady(PlanEvent):
     stated_duration: int | None = None
     usage: Usage = Usage()
     model: str | None = None
+    model_problem: ModelProblem | None = None
     forecast: Forecast | None = None
     restored: bool = False
     files_read: tuple[FileRead, ...] = ()

@@ -133,6 +133,7 @@ def plan_ready(plan: Plan, event: ev.PlanReady, at: Instant) -> Plan:
         models=used_models(plan, event.usage, event.model),
         forecast=event.forecast,
         revised=() if plan.before_draft is None else plan_changes(plan.before_draft.steps, event.steps, ()),
+        model_problem=event.model_problem,
         before_draft=None,
     )
 
@@ -228,6 +229,7 @@ def _restored(before: Plan, draft: Plan, event: ev.PlanReady) -> Plan:
         models=draft.models,
         budget_base=draft.budget_base,
         log=draft.log,
+        model_problem=before.model_problem,
         last_draft=draft.last_draft and updated(draft.last_draft, failed=True),
     )
 
@@ -235,11 +237,10 @@ def _restored(before: Plan, draft: Plan, event: ev.PlanReady) -> Plan:
 def _to_review(plan: Plan, **changes: Any) -> Plan:
     """The plan with these changes, waiting for review; the results of earlier reviews and runs are cleared."""
     return updated(
-        plan,
+        updated(plan, **NOT_PAUSED),
         status="pending_approval",
         route="plan" if plan.route in ("direct", "undecided") else plan.route,
         approved_version=None,
-        **NOT_PAUSED,
         pending=NOTHING_PENDING,
         open_calls=(),
         rejected_at=None,

@@ -42,6 +42,7 @@ def plan_approved(plan: Plan, event: ev.PlanApproved, at: Instant) -> Plan:
         approved_at=at,
         last_draft=None,
         revised=(),
+        model_problem=None,
     )
 
 

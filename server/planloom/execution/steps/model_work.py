@@ -21,7 +21,7 @@ from planloom.agent.task import (
     RunLimits,
     TaskDone,
 )
-from planloom.domain.errors import BudgetExhausted, ModelFailed, ModelProblem
+from planloom.domain.errors import BudgetExhausted, ModelFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import FileRead, Plan, Step
@@ -42,12 +42,10 @@ from planloom.intake.render import Rendered
 from planloom.intake.surroundings.sections import Surroundings
 from planloom.models.port import Capabilities, Model
 from planloom.models.tokens import TokenCounter
-from planloom.providers import WAYS_TO_A_MODEL
 from planloom.tools.catalog import READ_FILE
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
 
-NO_MODEL = "This step needs a language model, and none is configured."
 _WHAT_NOW: Final = (
     "The CURRENT TASK's own tool call has run, and this is its result: do not repeat it just to see it. If the task "
     "was only to see this, call task_completed, say what it shows and what later tasks must know. Else mend the "
@@ -61,6 +59,18 @@ _CHANGED: Final = (
     "from here."
 )
 _ANSWERED: Final = "The user was asked: COMPLETED TASKS has the answer."
+
+
+class ModelSource(Protocol):
+    """Gets the model that steps use."""
+
+    async def current(self) -> Model | None:
+        """The model to use now; None if there is none."""
+        ...
+
+    def no_model(self) -> ModelFailed:
+        """The failure of what needs a model where there is none."""
+        ...
 
 
 class SubmittedPlans(Protocol):
@@ -86,14 +96,14 @@ class ModelWork:
 
     def __init__(
         self,
-        model: Callable[[], Awaitable[Model | None]],
+        models: ModelSource,
         staging: StagingArea,
         context_factory: ToolContextFactory,
         surroundings: Callable[[Plan], Awaitable[Surroundings]],
         submitted: SubmittedPlans,
         threads: PlanThreads,
     ) -> None:
-        self._model = model
+        self._models = models
         self._staging = staging
         self._context_factory = context_factory
         self._surroundings = surroundings
@@ -103,18 +113,13 @@ class ModelWork:
 
     async def is_possible(self) -> bool:
         """Whether there is a model."""
-        return await self._model() is not None
+        return await self._models.current() is not None
 
     async def run(self, run: StepRun, attachments: Rendered, clock: StepClock, output: str = "") -> Outcome:
         """Let the model work on the step with the tools of its agent. `output` is that of the step's literal call."""
-        model = await self._model()
+        model = await self._models.current()
         if model is None:
-            raise ModelFailed(
-                "model_unavailable",
-                NO_MODEL,
-                hint=f"{WAYS_TO_A_MODEL} Then resume the plan; or skip the step.",
-                problem=ModelProblem(cause="none"),
-            )
+            raise self._models.no_model()
         step, settings = run.step, run.session.settings
         run.model = model.identity.label
         can = await model.capabilities()

@@ -14,6 +14,7 @@ from planloom.view.reviews import review_choices
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
     from planloom.models.selection.select import ListedModel
+    from planloom.view.problems import Explained
     from planloom.view.words import Words
 
 
@@ -37,17 +38,22 @@ async def list_models(connection: Connection, params: wire.ListModelsParams) -> 
     return wire.ModelsResult.of(
         found,
         models=tuple(
-            wire.ModelEntry.of(each, words=None if each.reachable else _why_not(each, connection.words))
+            wire.ModelEntry.of(each, address=each.address or None, words=why.words, mends=why.mends)
+            if (why := _why_not(each, connection.words)) is not None
+            else wire.ModelEntry.of(each, address=each.address or None, words=None)
             for each in found.models
         ),
     )
 
 
-def _why_not(listed: ListedModel, t: Words) -> str:
-    problem = None
-    if listed.cause is not None:
-        problem = ModelProblem(cause=listed.cause, provider=listed.provider, model=listed.name)
-    return problems.of_model(problem, None, t).words
+def _why_not(listed: ListedModel, t: Words) -> Explained | None:
+    """Why a model cannot be used; None if it can."""
+    if listed.reachable:
+        return None
+    if listed.cause is None:
+        return problems.of_model(None, None, t)
+    named = {"provider": listed.provider, "address": listed.address, "model": listed.name}
+    return problems.of_model(ModelProblem(cause=listed.cause, **named), None, t)
 
 
 async def test_model(connection: Connection, _params: NoParams) -> wire.ModelTestResult:

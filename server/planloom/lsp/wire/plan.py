@@ -85,6 +85,8 @@ class Usage(Wire):
 ModelCause = Literal[
     "none",
     "unreachable",
+    "unknown_host",
+    "proxy",
     "slow",
     "key_missing",
     "key_refused",

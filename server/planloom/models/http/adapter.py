@@ -173,8 +173,9 @@ class ProbeClient(Protocol):
 
 
 class Reply(NamedTuple):
-    """The reply to a short request; without one `status` is 0 and `problem` says why."""
+    """The reply to a short request; without one `status` is 0 and `problem` says why, `cause` for programs."""
 
     status: int
     data: dict[str, Json]
     problem: str = ""
+    cause: ModelCause = "unreachable"

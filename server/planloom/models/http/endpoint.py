@@ -14,6 +14,9 @@ KNOWN_TAILS = (
 )
 """Paths that users paste along with the base URL."""
 
+_NAMES_A_HOST = re.compile(r"localhost\b|[^/]*[.:]")
+"""The beginning of an address without a scheme; a lone word is more likely a mistake."""
+
 
 class Endpoint(NamedTuple):
     """The address of a model server: `origin` is scheme, host and port, `path` has no trailing slash."""
@@ -43,6 +46,8 @@ def endpoint_of(url: str, *, default_path: str = "") -> Endpoint:
     """
     text = url.strip()
     if "://" not in text and text:
+        if not _NAMES_A_HOST.match(text):
+            raise _refused(url, "it has neither http:// or https:// nor a port")
         text = f"http://{text}"
     address = web_address(text)
     if isinstance(address, AddressRefused):

@@ -12,6 +12,7 @@ from planloom.domain.errors import ContextOverflow, ModelCause, ModelFailed, Mod
 from planloom.domain.patterns import pattern
 from planloom.domain.values import Json
 from planloom.models.http.json_text import Unreadable, count_of, object_of, read_json, text_of
+from planloom.models.http.proxies import Proxy
 
 TRANSIENT_STATUSES = frozenset({408, 409, 429})
 """Statuses below 500 that a retry may resolve."""
@@ -124,6 +125,7 @@ class ErrorContext(NamedTuple):
     start_advice: str
     missing_message: str
     model_advice: str
+    proxy: Proxy | None = None
 
 
 def unavailable(

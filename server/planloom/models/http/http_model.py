@@ -20,8 +20,9 @@ from planloom.models.http import failures, payloads
 from planloom.models.http.adapter import AnswerReader, AnswerRefused, ProviderAdapter, Reply
 from planloom.models.http.connection_failures import redirect_target, unreachable
 from planloom.models.http.endpoint import Endpoint
-from planloom.models.http.failures import FINAL_STATUSES, ErrorContext, Refusal
+from planloom.models.http.failures import FINAL_STATUSES, ErrorContext, Refusal, Transient
 from planloom.models.http.json_text import Unreadable, read_object
+from planloom.models.http.proxies import Proxy
 from planloom.models.http.retry import Sleep, with_retries
 from planloom.models.http.transport import (
     MAX_LINE_BYTES,
@@ -73,7 +74,7 @@ class Options(NamedTuple):
     context_tokens: int = 0
     profile: ModelProfile = "auto"
     parallelism: int = 0
-    proxy: str | None = None
+    proxy: Proxy | None = None
     probe_seconds: float = 5.0
     sleep: Sleep = asyncio.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -106,6 +107,7 @@ class HttpModel:
             start_advice=adapter.start_advice,
             missing_message=adapter.missing_message(identity.name, endpoint.origin),
             model_advice=adapter.model_advice(identity.name),
+            proxy=self._options.proxy,
         )
         self._client: HttpClient | None = None
         self._capabilities: Capabilities | None = None
@@ -420,8 +422,11 @@ class HttpModel:
             return Reply(0, {}, f"it did not answer within {self._options.probe_seconds:g} seconds")
         except httpx.TransportError as error:
             self._unreachable = True
-            return Reply(0, {}, str(unreachable(error, self._error_context, self._options.timeouts)))
-        except (AnswerBroken, AnswerUnusable, ModelFailed) as error:
+            failure = unreachable(error, self._error_context, self._options.timeouts)
+            return _no_reply(failure.failure if isinstance(failure, Transient) else failure)
+        except ModelFailed as failure:
+            return _no_reply(failure)
+        except (AnswerBroken, AnswerUnusable) as error:
             return Reply(0, {}, str(error))
         data = read_object(text)
         fields = {} if isinstance(data, Unreadable) else data
@@ -432,3 +437,8 @@ class HttpModel:
     async def _whole(self, method: str, url: str, body: dict[str, Json] | None) -> tuple[int, str]:
         async with self._open(method, url, body) as answer:
             return answer.status, self._redacted(await payloads.bounded_text(answer, MAX_LINE_BYTES))
+
+
+def _no_reply(failure: ModelFailed) -> Reply:
+    cause = failure.problem.cause if failure.problem is not None else "unreachable"
+    return Reply(0, {}, str(failure), cause)

@@ -52,8 +52,8 @@ class Keyring:
 
     From the environment: the `key_variable` of a provider is for the origin of its default URL or, if set, of the
     URL in its `url_variable`; `PLANLOOM_API_KEY` is for the origin of `given_for`, which is the configured base URL,
-    or None if the settings of an opened folder may have set it. A key set with `put` takes precedence. Every key that
-    was ever in it is added to `known`, also one that is taken out again.
+    or None if the settings of an opened folder may have set it. A key set with `put` takes precedence, one set with
+    `keep` counts last. Every key that was ever in it is added to `known`, also one that is taken out again.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Keyring:
         self.known = known or KnownKeys()
         self._set: dict[tuple[str, str], Key] = {}
         self._found: list[Key] = []
+        self._kept: list[Key] = []
         environment = environment or {}
         if given_for:
             self._read(environment, OWN_VARIABLE, given_for)
@@ -73,15 +74,24 @@ class Keyring:
                 self._read(environment, provider.key_variable, provider.home(environment))
 
     def take_over(self, other: Keyring) -> None:
-        """Copy the keys that were set with `put` in another keyring."""
+        """Copy the keys that were set with `put` and `keep` in another keyring."""
         self._set.update(other._set)
+        self._kept = other._kept
+
+    def keep(self, kept: Mapping[str, tuple[str, str]]) -> None:
+        """Use these keys in place of those of the last call: each origin's key, and where it is from in words."""
+        self._kept = []
+        for origin, (value, source) in kept.items():
+            if (usable := usable_key(value)) is not None:
+                self.known.add(usable)
+                self._kept.append(Key(usable, origin, source))
 
     def put(self, provider: str, value: str | None, origin: str) -> None:
         """Set a key for an origin, or remove it with None. Raises `InvalidParams`."""
         if value is None:
             self._set.pop((provider, origin), None)
             return
-        usable = _usable(value)
+        usable = usable_key(value)
         if usable is None:
             problem: Json = {
                 "field": "value",
@@ -98,16 +108,16 @@ class Keyring:
         key = self._set.get((provider, origin))
         if key is not None:
             return key
-        return next((key for key in self._found if key.origin == origin), None)
+        return next((key for key in (*self._found, *self._kept) if key.origin == origin), None)
 
     def __repr__(self) -> str:
-        return f"<keyring: {[*self._set.values(), *self._found]}>"
+        return f"<keyring: {[*self._set.values(), *self._found, *self._kept]}>"
 
     def _read(self, environment: Mapping[str, str], variable: str, url: str) -> None:
         value = environment.get(variable, "")
         if value:
             self.known.add(value)
-        usable = _usable(value)
+        usable = usable_key(value)
         if usable is None:
             return
         self.known.add(usable)
@@ -149,7 +159,7 @@ def _home_origin(provider: Provider, environment: Mapping[str, str]) -> str | No
         return None
 
 
-def _usable(value: str) -> str | None:
+def usable_key(value: str) -> str | None:
     """The key without surrounding spaces, which come from pasting; None if a header cannot carry it."""
     stripped = value.strip()
     return stripped if stripped and all("!" <= ch <= "~" for ch in stripped) else None

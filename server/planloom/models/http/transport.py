@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from planloom.domain.errors import ModelFailed, ModelProblem
-from planloom.models.http.endpoint import shown_url
 from planloom.models.http.keys import Key
-from planloom.web.addresses import DEFAULT_PORTS, AddressRefused, web_address
+from planloom.models.http.proxies import Proxy
+from planloom.web.addresses import AddressRefused, web_address
 from planloom.web.transfer import (
     LOCATION,
     AnswerBroken,
@@ -118,19 +118,18 @@ class HttpClient:
         secure: bool,
         find_key: FindKey = lambda: None,
         key_header: str = "Authorization",
-        proxy: str | None = None,
+        proxy: Proxy | None = None,
     ) -> None:
         """`secure`: https will be used; for plain http no certificates are loaded.
 
-        `find_key` finds the key that each request has in `key_header`; `proxy` is a URL that the user has set for
-        Planloom itself.
+        `find_key` finds the key that each request has in `key_header`. Raises ModelFailed if the proxy is none.
         """
         # `StreamDeadlines` limits the time between tokens; these limits catch dead connections.
         silence = max(timeouts.first_token, timeouts.token) + 5.0
         self._client = strict_client(
             trusted_certificates() if secure or proxy is not None else None,
             httpx.Timeout(silence, connect=timeouts.connect, pool=timeouts.connect),
-            proxy=None if proxy is None else _proxy(proxy),
+            proxy=None if proxy is None else proxy.opened(),
         )
         self._find_key = find_key
         self._key_header = key_header
@@ -191,22 +190,6 @@ def _unusable(message: str) -> ModelFailed:
         message,
         hint="Set `planloom.model.baseUrl` to another address.",
         problem=ModelProblem(cause="wrong_address"),
-    )
-
-
-def _proxy(url: str) -> httpx.Proxy:
-    """The proxy of a URL, which may hold a user name and password. Raises ModelFailed if it is none."""
-    try:
-        proxy = httpx.Proxy(url)
-        if proxy.url.host and proxy.url.scheme in DEFAULT_PORTS and (proxy.url.port or 0) < 2**16:
-            return proxy
-    except (httpx.InvalidURL, ValueError):
-        pass
-    raise ModelFailed(
-        "model_unavailable",
-        f"The proxy {shown_url(url)!r} cannot be used.",
-        hint="Set PLANLOOM_PROXY to an address such as http://proxy.example:3128.",
-        problem=ModelProblem(cause="wrong_address", address=shown_url(url)),
     )
 
 

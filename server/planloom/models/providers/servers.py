@@ -21,8 +21,6 @@ from planloom.settings import Settings
 if TYPE_CHECKING:
     from planloom.models.http.http_model import HttpModel
 
-PROXY_VARIABLE = "PLANLOOM_PROXY"
-"""The only environment variable that sets a proxy; HTTP_PROXY and the like are ignored."""
 CONNECT_SECONDS = 1.0
 """Time limit for a local server to accept a connection."""
 
@@ -74,6 +72,7 @@ class ModelServers(NamedTuple):
     def _open(self, adapter: ProviderAdapter, identity: ModelIdentity, url: str) -> HttpModel:
         # Importing the HTTP library takes 15 ms, which a session without HTTP models need not spend.
         from planloom.models.http.http_model import HttpModel, Options
+        from planloom.models.http.proxies import proxy_to
         from planloom.models.http.transport import Timeouts
 
         endpoint = adapter.endpoint(url)
@@ -98,7 +97,7 @@ class ModelServers(NamedTuple):
                 context_tokens=chosen.context_tokens,
                 profile=chosen.profile,
                 parallelism=chosen.parallel_requests,
-                proxy=self.environment.get(PROXY_VARIABLE) or None,
+                proxy=proxy_to(endpoint, self.environment),
             ),
         )
 
@@ -141,5 +140,5 @@ def _listing(adapter: ProviderAdapter, reply: Reply) -> ModelListing:
     return (
         adapter.listing(reply)
         if reply.status
-        else ModelListing(False, problem=reply.problem, cause="unreachable")
+        else ModelListing(False, problem=reply.problem, cause=reply.cause)
     )

@@ -27,11 +27,36 @@ STRICT = "strict"
 
 
 class Choice(NamedTuple):
-    """The chosen model; None for the embedded rules. `rejected` are the reasons against the models before it."""
+    """The chosen model; None for the embedded rules.
+
+    `rejected` are the reasons against the models before it. `failure` is why the model that the user has set up, by a
+    key or in the settings, cannot be used.
+    """
 
     model: Model | None
     identity: ModelIdentity
     rejected: tuple[str, ...] = ()
+    failure: ModelFailed | None = None
+
+
+class _Tried:
+    """The candidates before the chosen one: a reason against each, and the failure of the first that was set up."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+        self.failure: ModelFailed | None = None
+
+    def add(self, why: str, provider: Provider, url: str, found: ModelListing) -> None:
+        """Add one that the user has set up."""
+        self.reasons.append(why)
+        cause = found.cause or "model_not_chosen"
+        problem = ModelProblem(cause=cause, provider=provider.name, address=shown_url(url))
+        hint = "Try again, or choose another model."
+        self.failure = self.failure or ModelFailed("model_unavailable", why, hint=hint, problem=problem)
+
+    def suffix(self) -> str:
+        """The reasons, at the end of one that is shown to the user."""
+        return f" ({'; '.join(self.reasons)})" if self.reasons else ""
 
 
 class UnavailableModel:
@@ -44,6 +69,11 @@ class UnavailableModel:
     @property
     def identity(self) -> ModelIdentity:
         return self._identity
+
+    @property
+    def failure(self) -> ModelFailed:
+        """Why it cannot be used."""
+        return self._failure
 
     async def capabilities(self) -> Capabilities:
         return Capabilities()
@@ -140,37 +170,38 @@ async def choose_configured(context: SelectionContext, configured: str) -> Choic
 
 async def choose_automatically(context: SelectionContext) -> Choice:
     """The first that answers of: the base URL, a service with a key, a local server, the editor's model."""
-    rejected: list[str] = []
-    choice = await _first_that_answers(context, rejected)
-    return choice._replace(rejected=tuple(rejected))
+    tried = _Tried()
+    choice = await _first_that_answers(context, tried)
+    return choice._replace(rejected=tuple(tried.reasons), failure=choice.failure or tried.failure)
 
 
-async def _first_that_answers(context: SelectionContext, rejected: list[str]) -> Choice:
-    """As `choose_automatically`; appends the reasons against earlier models to `rejected`."""
+async def _first_that_answers(context: SelectionContext, tried: _Tried) -> Choice:
+    """As `choose_automatically`; keeps what was tried before."""
     base_url = context.settings.base_url
-    if base_url and (choice := await _at_base_url(context, base_url, rejected)) is not None:
+    if base_url and (choice := await _at_base_url(context, base_url, tried)) is not None:
         return choice
     for provider in DISCOVERY_ORDER:
         choice = await (
-            _with_key(context, provider, rejected)
+            _with_key(context, provider, tried)
             if provider.local is None
-            else _on_this_machine(context, provider, provider.local, rejected)
+            else _on_this_machine(context, provider, provider.local, tried)
         )
         if choice is not None:
             return choice
     if context.editor is not None:
-        return _choice(_editor(context, "the editor offers a model" + _rejections(rejected)))
+        return _choice(_editor(context, "the editor offers a model" + tried.suffix()))
     if base_url:
         # A user who sets an address wants that server: the embedded rules would hide that it does not answer.
-        reason = f"`planloom.model.baseUrl` is {shown_url(base_url)}"
+        reason, tried.failure = f"`planloom.model.baseUrl` is {shown_url(base_url)}", None
         return _choice(context.open(OPENAI, base_url, context.settings.name, reason))
     return _embedded("no model is configured and none answers")
 
 
-async def _at_base_url(context: SelectionContext, url: str, rejected: list[str]) -> Choice | None:
+async def _at_base_url(context: SelectionContext, url: str, tried: _Tried) -> Choice | None:
     provider, found = await context.at_base_url()
     if not found.answered:
-        rejected.append(f"{shown_url(url)} (`planloom.model.baseUrl`) does not answer: {found.problem}")
+        why = f"{shown_url(url)} (`planloom.model.baseUrl`) does not answer: {found.problem}"
+        tried.add(why, provider, url, found)
         return None
     name = context.settings.name or found.default
     if not name:
@@ -178,7 +209,7 @@ async def _at_base_url(context: SelectionContext, url: str, rejected: list[str])
     return _choice(context.open(provider, url, name, f"{shown_url(url)} (`planloom.model.baseUrl`) answers"))
 
 
-async def _with_key(context: SelectionContext, provider: Provider, rejected: list[str]) -> Choice | None:
+async def _with_key(context: SelectionContext, provider: Provider, tried: _Tried) -> Choice | None:
     url = context.home(provider)
     key = context.key_source(provider, url)
     if key is None:
@@ -189,30 +220,27 @@ async def _with_key(context: SelectionContext, provider: Provider, rejected: lis
     # A service that lists no models has none to use by default.
     name = listed or wanted or (found.default if found.models else "")
     if not found.answered or not name or (found.problem and not found.models):
-        rejected.append(
-            f"{shown_url(url)} (a key is in {key}) cannot be used: {found.problem or 'set `planloom.model.name`'}"
-        )
+        why = f"{shown_url(url)} (a key is in {key}) cannot be used: {found.problem or 'set `planloom.model.name`'}"
+        tried.add(why, provider, url, found)
         return None
-    return _choice(context.open(provider, url, name, f"a key is in {key}" + _rejections(rejected)))
+    return _choice(context.open(provider, url, name, f"a key is in {key}" + tried.suffix()))
 
 
 async def _on_this_machine(
-    context: SelectionContext, provider: Provider, local: LocalServer, rejected: list[str]
+    context: SelectionContext, provider: Provider, local: LocalServer, tried: _Tried
 ) -> Choice | None:
     url = context.home(provider)
     no_answer = f"no {local.title} answers at {shown_url(url)}"
     if not await accepts(url):
-        rejected.append(no_answer)
+        tried.reasons.append(no_answer)
         return None
     found = await context.list_models(provider, url)
     name = _own_name(context) or found.default
     if not found.answered or found.foreign or not name:
-        rejected.append(found.problem or no_answer)
+        tried.reasons.append(found.problem or no_answer)
         return None
     return _choice(
-        context.open(
-            provider, url, name, f"{local.title} answers at {shown_url(url)}" + _rejections(rejected)
-        )
+        context.open(provider, url, name, f"{local.title} answers at {shown_url(url)}" + tried.suffix())
     )
 
 
@@ -274,13 +302,9 @@ def _editor(context: SelectionContext, reason: str) -> Model:
 
 
 def _choice(model: Model) -> Choice:
-    return Choice(model, model.identity)
+    failure = model.failure if isinstance(model, UnavailableModel) else None
+    return Choice(model, model.identity, failure=failure)
 
 
 def _embedded(reason: str) -> Choice:
     return Choice(None, ModelIdentity(provider="embedded", name="rules", reason=reason))
-
-
-def _rejections(rejected: list[str]) -> str:
-    """The reasons against earlier models, as a suffix for a reason shown to the user."""
-    return f" ({'; '.join(rejected)})" if rejected else ""

@@ -32,7 +32,10 @@ log = logging.getLogger(__name__)
 
 
 class ListedModel(NamedTuple):
-    """A model that could be chosen; `reason` describes it, or says why it cannot be used, as `cause` for programs."""
+    """A model that could be chosen; `reason` describes it, or says why it cannot be used, as `cause` for programs.
+
+    `address` is the server's, "" for what needs none.
+    """
 
     provider: str
     name: str
@@ -40,6 +43,7 @@ class ListedModel(NamedTuple):
     context_tokens: int | None = None
     reason: str | None = None
     cause: ModelCause | None = None
+    address: str = ""
 
 
 async def choose_model(
@@ -103,14 +107,26 @@ async def configured_models(
     listed: list[ListedModel] = []
     if chosen.base_url and chosen.provider in {"auto", *PROVIDERS}:
         reason = f"{NOT_ASKED}: {shown_url(chosen.base_url)}"
-        listed.append(ListedModel(provider=chosen.provider, name=chosen.name, reachable=False, reason=reason))
+        listed.append(
+            ListedModel(
+                provider=chosen.provider,
+                name=chosen.name,
+                reachable=False,
+                reason=reason,
+                address=shown_url(chosen.base_url),
+            )
+        )
     for provider in DISCOVERY_ORDER:
         url = context.home(provider)
         wanted = chosen.provider == provider.name and not chosen.base_url
         if wanted or (provider.local is None and context.key_source(provider, url) is not None):
             name = "" if chosen.base_url else chosen.name
             reason = f"{NOT_ASKED}: {shown_url(url)}"
-            listed.append(ListedModel(provider=provider.name, name=name, reachable=False, reason=reason))
+            listed.append(
+                ListedModel(
+                    provider=provider.name, name=name, reachable=False, reason=reason, address=shown_url(url)
+                )
+            )
     return _with_built_in(listed, editor)
 
 
@@ -138,6 +154,7 @@ class ReselectingModel:
     def __init__(self, choice: Choice, reselect: Callable[[], Awaitable[Choice]]) -> None:
         assert choice.model is not None
         self._model = choice.model
+        self._failure = choice.failure
         self._reselect = reselect
         self._failed = False
         self._hold = Hold()
@@ -151,6 +168,11 @@ class ReselectingModel:
     def inner(self) -> Model:
         """The current model."""
         return self._model
+
+    @property
+    def failure(self) -> ModelFailed | None:
+        """Why it, or the model that the user has set up, cannot be used; None if it is that one."""
+        return self._failure
 
     async def capabilities(self) -> Capabilities:
         return await (await self._current()).capabilities()
@@ -185,7 +207,7 @@ class ReselectingModel:
                 return self._model
             log.warning("Model: %s %s now, since %s", now.provider, now.name, now.reason)
             await self._model.close()
-            self._model = choice.model
+            self._model, self._failure = choice.model, choice.failure
             return self._model
 
 
@@ -204,7 +226,7 @@ async def _at_base_url(context: SelectionContext) -> tuple[ListedModel, ...]:
     if not context.settings.base_url or context.settings.provider not in {"auto", *PROVIDERS}:
         return ()
     provider, found = await context.at_base_url()
-    return _listed(found, provider, context)
+    return _listed(found, provider, context, context.settings.base_url)
 
 
 async def _at_home(context: SelectionContext, provider: Provider) -> tuple[ListedModel, ...]:
@@ -218,18 +240,26 @@ async def _at_home(context: SelectionContext, provider: Provider) -> tuple[Liste
             f"no {provider.local.title} answers at {shown_url(url)}: start it by `{provider.local.start}`"
         )
         return (
-            _listed(ModelListing(False, problem=problem, cause="unreachable"), provider, context)
+            _listed(ModelListing(False, problem=problem, cause="unreachable"), provider, context, url)
             if wanted
             else ()
         )
-    return _listed(await context.list_models(provider, url), provider, context)
+    return _listed(await context.list_models(provider, url), provider, context, url)
 
 
-def _listed(found: ModelListing, provider: Provider, context: SelectionContext) -> tuple[ListedModel, ...]:
+def _listed(
+    found: ModelListing, provider: Provider, context: SelectionContext, url: str
+) -> tuple[ListedModel, ...]:
     """The models found, or one entry that says why there are none."""
     if found.models:
         return tuple(
-            ListedModel(provider=provider.name, name=name, context_tokens=context_tokens, reachable=True)
+            ListedModel(
+                provider=provider.name,
+                name=name,
+                context_tokens=context_tokens,
+                reachable=True,
+                address=shown_url(url),
+            )
             for name, context_tokens in found.models
         )
     return (
@@ -239,5 +269,6 @@ def _listed(found: ModelListing, provider: Provider, context: SelectionContext) 
             reachable=found.answered and not found.problem,
             reason=found.problem or None,
             cause=found.cause,
+            address=shown_url(url),
         ),
     )

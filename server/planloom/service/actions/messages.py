@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 
-from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem, PlanloomError
+from planloom.domain.errors import InvalidParams, PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.attachments import additional
 from planloom.domain.plans.plan import ENDED, MessageOutcome, Plan, PlanStatus
@@ -13,15 +12,13 @@ from planloom.domain.values import PlanId
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.intake.reference_sources import Requested, Resolution
-from planloom.models.port import Model
-from planloom.providers import WAYS_TO_A_MODEL
 from planloom.service.actions.plans import Plans
 from planloom.service.drafts.drafts import Drafts
+from planloom.service.models import Models
 from planloom.service.requests import Attached, CreateRequest, MessageResult
 from planloom.service.running.turns import Turns
 
 _REVISED: frozenset[PlanStatus] = frozenset({"draft", "pending_approval", "rejected", "failed"})
-NO_MODEL = "A sentence revises a plan by a language model, and none is configured."
 NOTHING_ATTACHED = Attached()
 log = logging.getLogger(__name__)
 
@@ -39,14 +36,14 @@ class Messages:
         jobs: Jobs,
         plans: Plans,
         drafts: Drafts,
-        model: Callable[[], Awaitable[Model | None]],
+        models: Models,
     ) -> None:
         self._plan_store = plan_store
         self._turns = turns
         self._jobs = jobs
         self._plans = plans
         self._drafts = drafts
-        self._model = model
+        self._models = models
 
     async def send(self, plan_id: PlanId, text: str, attached: Attached = NOTHING_ATTACHED) -> MessageResult:
         """Say something to a plan, by its status. What the text and `attached` refer to is the plan's from then on.
@@ -72,11 +69,10 @@ class Messages:
                 return None
             if not _is_revised(plan):
                 return self._to_run(plan, text, found)
-            if await self._model() is None:
-                hint = f"{WAYS_TO_A_MODEL} Or edit the steps by hand."
-                raise ModelFailed(
-                    "model_unavailable", NO_MODEL, hint=hint, problem=ModelProblem(cause="none")
-                )
+            if await self._models.current() is None:
+                failure = self._models.no_model()
+                failure.hint = f"{failure.hint} Or edit the steps by hand."
+                raise failure
             async with self._turns.halted(plan_id, "message") as halted:
                 # While the draft was being stopped, it may have become a direct run.
                 if not _is_revised(halted):

@@ -85,13 +85,21 @@ class Plans(PlanReader):
         if problems := self._rules.errors_of_new(steps):
             raise invalid(problems)
         new = await self._drafts.requests.prepare(CreateRequest(text=request, mode="plan"))
+        problem = await self._drafts.problem_of(steps)
         await self._plan_store.ready()
         plan_id = PlanId(uuid.uuid4().hex)
         self._ledger.keep(plan_id, new.texts)
         self._plan_store.open(plan_id, self._session.session_id, new.start)
         self._turns.ownership.add(plan_id)
         marked = self._rules.with_approvals(steps)
-        ready = ev.PlanReady(version=1, steps=marked, summary=summary, sequential=False, author="user")
+        ready = ev.PlanReady(
+            version=1,
+            steps=marked,
+            summary=summary,
+            sequential=False,
+            author="user",
+            model_problem=problem,
+        )
         return self._plan_store.record(plan_id, ev.PlanDrafting(version=0), ready, ev.PlanApprovalRequest())
 
     async def adopt_document(self, text: str) -> Plan:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 
-from planloom.domain.errors import DEFECT, ModelFailed, OwnedElsewhere, PlanloomError, StorageFailed
+from planloom.domain.errors import (
+    DEFECT,
+    ModelFailed,
+    ModelProblem,
+    OwnedElsewhere,
+    PlanloomError,
+    StorageFailed,
+)
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import NAMES
 from planloom.domain.plans.attachments import not_shown
 from planloom.domain.plans.outcome import Outcome, Prices, forecast
 from planloom.domain.plans.outputs import unused_id
-from planloom.domain.plans.plan import Forecast, Plan, PlanError, Step
+from planloom.domain.plans.plan import Author, Forecast, Plan, PlanError, Step
 from planloom.domain.plans.validation import Problem
 from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
@@ -23,20 +30,17 @@ from planloom.planning.port import (
     PerspectiveReported,
     PerspectiveStarted,
     PlanDrafted,
-    Planner,
     PlannerEvent,
-    PlanningRequest,
     RequestUsage,
     StepDrafted,
     ThinkingText,
     ToolUsed,
 )
+from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.revision import changed_by_hand, with_kept_ids
 from planloom.service.feed import Feed
 from planloom.service.requests import StreamDelta
 
-PlannerFor = Callable[[Plan], Awaitable[tuple[Planner, PlanningRequest]]]
-"""Picks the planner for a plan, and builds its request."""
 log = logging.getLogger(__name__)
 
 
@@ -47,7 +51,7 @@ class Drafting:
         self,
         plan_store: PlanStore,
         feed: Feed,
-        planner_for: PlannerFor,
+        planners: PlannerFactory,
         rules: StepRules,
         outcomes: Callable[[], Sequence[Outcome]],
         prices: Callable[[], Prices],
@@ -55,7 +59,7 @@ class Drafting:
         """`outcomes` are the figures of ended plans, the newest first, and `prices` the user's."""
         self._plan_store = plan_store
         self._feed = feed
-        self._planner_for = planner_for
+        self._planners = planners
         self._rules = rules
         self._outcomes = outcomes
         self._prices = prices
@@ -82,11 +86,14 @@ class Drafting:
             self._give_up(plan_id, failure)
 
     async def _write(self, plan: Plan, feedback: str | None) -> None:
-        planner, request = await self._planner_for(plan)
+        planner, request = await self._planners.planner_for(plan)
         said = (*(message.text for message in plan.unread), *filter(None, (feedback,)))
         request = request._replace(feedback="\n".join(said) or None)
         if request.unseen:
             self._plan_store.record(plan.plan_id, ev.Log(level="warning", message=not_shown(request.unseen)))
+        if request.model is not None and (replaced := (await self._planners.outlook()).replaces) is not None:
+            words = f"Planned with {request.model}, since {replaced}"
+            self._plan_store.record(plan.plan_id, ev.Log(level="warning", message=words))
         drafted: PlanDrafted | None = None
         async with aclosing(planner.draft(request)) as events:
             async for event in events:
@@ -104,7 +111,14 @@ class Drafting:
         finished = tuple(
             step for step in self._plan_store.plan(plan.plan_id).steps if step.status == "completed"
         )
-        self.put_to_review(plan.plan_id, drafted, request.model, finished)
+        problem = await self.problem_of(drafted.steps, drafted.author)
+        await self._plan_store.wait_unlocked()
+        self.put_to_review(plan.plan_id, drafted, request.model, finished, problem)
+
+    async def problem_of(self, steps: Sequence[Step], author: Author) -> ModelProblem | None:
+        """Why no model can be used for a plan; None if one can, or if none has planned it and no step needs one."""
+        needed = author == "rules" or any(step.kind == "processing" for step in steps)
+        return (await self._planners.outlook()).problem if needed else None
 
     def _publish(self, plan_id: PlanId, event: PlannerEvent) -> None:
         """Record or stream what a planner reports while it works."""
@@ -137,7 +151,12 @@ class Drafting:
         self._plan_store.record(plan_id, ev.StepCreated(step=self._rules.with_approvals((step,))[0]))
 
     def put_to_review(
-        self, plan_id: PlanId, drafted: PlanDrafted, model: str | None, finished: Sequence[Step]
+        self,
+        plan_id: PlanId,
+        drafted: PlanDrafted,
+        model: str | None,
+        finished: Sequence[Step],
+        problem: ModelProblem | None = None,
     ) -> None:
         """Record the plan after its finished steps, and ask for its approval."""
         plan = self._plan_store.plan(plan_id)
@@ -158,6 +177,7 @@ class Drafting:
             overall_risk=drafted.overall_risk,
             stated_duration=drafted.stated_duration,
             model=model,
+            model_problem=problem,
             forecast=self._forecast(fresh, model),
             files_read=drafted.files_read,
             commands_run=drafted.commands_run,

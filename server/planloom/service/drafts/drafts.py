@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+from planloom.domain.errors import ModelProblem
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Plan
+from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.jobs import Jobs
@@ -34,6 +35,10 @@ class Drafts:
         self.requests = requests
         self._drafting = drafting
         self._direct_runs = direct_runs
+
+    async def problem_of(self, steps: Sequence[Step]) -> ModelProblem | None:
+        """Why no model can be used for the steps of a plan that the user has written; None if none is needed."""
+        return await self._drafting.problem_of(steps, "user")
 
     def begin(self, plan: Plan) -> Plan:
         """Follow the route of a new plan. An undecided one is chosen by the model first."""

@@ -19,7 +19,7 @@ from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules.planner import RulesPlanner
 from planloom.planning.templates.planner import TemplatePlanner
 from planloom.service.drafts.plan_surroundings import PlanSurroundings
-from planloom.service.models import Models
+from planloom.service.models import Models, Outlook
 from planloom.service.templates import Templates
 from planloom.tools.registry import Registry
 
@@ -69,6 +69,10 @@ class PlannerFactory:
         unseen = () if can.images else images_of(request.attachments)
         planner = await self._with_model(model, can, plan, request)
         return planner, request._replace(unseen=unseen, model=model.identity.label)
+
+    async def outlook(self) -> Outlook:
+        """What the plan can expect of models."""
+        return await self._models.outlook()
 
     async def _with_model(
         self, model: Model, can: Capabilities, plan: Plan, request: PlanningRequest

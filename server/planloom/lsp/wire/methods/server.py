@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Wire
 from planloom.lsp.wire.plan import ModelCause, Review
+from planloom.view.problems import Mend
 
 
 class StatusParams(Wire):
@@ -50,7 +51,10 @@ class CommandParams(Wire):
 
 
 class ModelEntry(Wire):
-    """A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people."""
+    """A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people.
+
+    `mends` is what mends that, `address` where its server is.
+    """
 
     provider: str
     name: str
@@ -58,7 +62,9 @@ class ModelEntry(Wire):
     reachable: Bool
     reason: Maybe[str] = None
     cause: Maybe[ModelCause] = None
+    address: Maybe[str] = None
     words: Maybe[str] = None
+    mends: MaybeMany[Mend] = ()
 
 
 class ActiveModel(Wire):

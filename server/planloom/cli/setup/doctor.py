@@ -25,11 +25,12 @@ from planloom.cli.client.model_memory import decisions
 from planloom.cli.client.server_process import Server
 from planloom.cli.client.session import session
 from planloom.cli.exit_codes import DONE, FAILED
-from planloom.cli.plain import with_flags
+from planloom.cli.plain import visible
+from planloom.cli.remedies import WAYS_TO_A_MODEL, advice
+from planloom.cli.setup.models import language_models, not_listed
 from planloom.cli.terminal import show
 from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line
 from planloom.domain.text.counted import counted
-from planloom.providers import WAYS_TO_A_MODEL
 
 if TYPE_CHECKING:
     from planloom.service.repair import Examined
@@ -40,10 +41,10 @@ _MARKS: Mapping[State, tuple[str, str]] = {
     "optional": ("!", "bold yellow"),
     "missing": ("✘", "bold red"),
 }
-_NO_MODEL = f"Without one, only literal steps run. {WAYS_TO_A_MODEL}"
 
 _ASSUMED = (
-    "Its server does not say how large its context is: set `planloom.model.contextTokens` to the real size."
+    "Its server does not say how large its context is: "
+    "`planloom config set model.contextTokens N` sets the real size."
 )
 
 
@@ -75,6 +76,8 @@ async def doctor(process: Server, args: Namespace) -> int:
     missing = sum(finding.state == "missing" for finding in findings)
     if missing:
         show.say(f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
+    elif any(finding.state == "optional" for finding in findings):
+        show.say("Everything that is needed is there. Look at the lines marked !.", "bold yellow")
     else:
         show.say("Everything that is needed is there.", "bold green")
     return FAILED if missing else DONE
@@ -167,27 +170,24 @@ def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
         name = f"{item.get('provider', '')} {item.get('name', '')}".strip()
         reason = item.get("reason") or ""
         if not item.get("reachable"):
-            yield Finding(without, "model", name, reason)
+            problem = {**item, "model": item.get("name")}
+            yield Finding(without, "model", f"{name}: {item.get('words') or reason}", advice(item, problem))
             continue
         details = [f"{item['contextTokens']} tokens"] if item.get("contextTokens") else []
-        advice = ""
+        to_do = ""
         if (item.get("provider"), item.get("name")) == (active.get("provider"), active.get("name")):
             if listed.get("contextTokens"):
                 assumed = bool(listed.get("contextAssumed"))
                 details = [f"{listed['contextTokens']} tokens{' assumed' if assumed else ''}"]
-                advice = _ASSUMED if assumed else ""
+                to_do = _ASSUMED if assumed else ""
             details.append("in use")
         found = ", ".join([name, *details, *([reason] if reason else [])])
-        yield Finding("optional" if advice else "found", "model", found, advice)
-    provider, wanted = active.get("provider"), active.get("name")
-    there = [each["name"] for each in models if each.get("reachable") and each.get("provider") == provider]
-    # Services list the dated names of an alias.
-    if there and not any(
-        each == wanted or each.startswith((f"{wanted}-", f"{wanted}:latest")) for each in there
-    ):
-        yield Finding(without, "model", f"{provider} {wanted}", "Its server lists no such model.")
-    if all(item.get("provider") == "embedded" for item in models):
-        yield Finding(without, "model", "no language model", _NO_MODEL)
+        yield Finding("optional" if to_do else "found", "model", found, to_do)
+    if (unlisted := not_listed(listed)) is not None:
+        lists = "Its server lists no such model: `planloom models` shows which it has."
+        yield Finding(without, "model", unlisted, lists)
+    if not language_models(listed):
+        yield Finding(without, "model", "no language model, so only literal steps run", WAYS_TO_A_MODEL)
 
 
 async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bool) -> list[Finding]:
@@ -204,11 +204,11 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
                 listed = await opened.request("planloom/model/list", {"select": True})
             except ServerError as error:
                 without: State = "missing" if model_needed else "optional"
-                findings.append(Finding(without, "model", error.message, error.hint or ""))
+                findings.append(Finding(without, "model", error.words, error.hint or ""))
             else:
                 findings += model(listed, needed=model_needed)
     except ServerError as error:
-        findings.append(Finding("missing", "server", error.message, error.hint or ""))
+        findings.append(Finding("missing", "server", error.words, error.hint or ""))
     except ServerLost as error:
         findings.append(Finding("missing", "server", str(error), error.tail))
     return findings
@@ -224,9 +224,9 @@ def _table(findings: Sequence[Finding]) -> Table:
     table.add_column(no_wrap=True, style="bold")
     table.add_column(ratio=1, overflow="fold")
     for finding in findings:
-        text = Text(with_flags(finding.found))
+        text = Text(visible(finding.found))
         if finding.advice:
-            text.append(f"\n{with_flags(finding.advice)}", "yellow")
+            text.append(f"\n{visible(finding.advice)}", "yellow")
         table.add_row(Text(*_MARKS[finding.state]), finding.subject, text)
     return table
 
