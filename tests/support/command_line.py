@@ -176,6 +176,10 @@ class AtTerminal:
         self.wait_for(after)
         os.write(self._screen, f"{text}\n".encode())
 
+    def press(self, keys: str) -> None:
+        """Press keys that end no line."""
+        os.write(self._screen, keys.encode())
+
     @property
     def seen(self) -> str:
         """What has been shown, up to what was last waited for."""
