@@ -40,7 +40,8 @@ CLIENT_CAN: Final[Mapping[str, str]] = {
     "file's, makes every edit of `workspace/applyEdit` there, new files with contents and folders too, and sends "
     "`workspace/didChangeWatchedFiles` of them",
     "messages": "it shows `window/showMessageRequest` to a person, who is asked whether to trust the folder",
-    "changes_first": "the changes that an approval is about are shown as a document before its question, without being asked for",
+    "changes_first": "the changes that an approval is about are shown as a document before its question, without being "
+    "asked for",
     "trusted": "whether the user trusts the workspace; the default is true, but an editor that names itself and "
     "shows messages with buttons is asked, unless it has started the server with `PLANLOOM_OPTIONS=user`",
 }

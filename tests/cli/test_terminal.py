@@ -178,6 +178,24 @@ def test_a_plan_that_was_interrupted_goes_on(start: Start) -> None:
     assert terminal.finish().code == 0
 
 
+def test_escape_pauses_a_plan_that_runs_and_an_arrow_does_not(start: Start) -> None:
+    started = events({"type": "task_started", "taskId": "s1"})
+    queued = {"reply": {"outcome": "queued"}}
+    terminal = start(script(STEPS, [started], plan_message=[[queued]]))
+    terminal.type("y")
+    terminal.wait_for("A line that you type")
+    terminal.press("\x1b[A\x1b[1;5C")
+    terminal.type("use tabs", after="")
+    terminal.wait_for("use tabs”")
+    terminal.press("\x1b")
+    terminal.wait_for("The plan is paused.")
+    terminal.type("l")
+    ended = terminal.finish()
+    assert (ended.code, ended.params("planloom/plan/pause")) == (4, [{"planId": "p"}])
+    (said,) = ended.params("planloom/plan/message")
+    assert said["text"] == "use tabs"
+
+
 def test_ctrl_c_before_there_is_a_plan_starts_nothing(start: Start) -> None:
     terminal = start({"planloom/plan/create": [[{"hang": True}]]})
     terminal.wait_for("Log: ")
@@ -428,7 +446,7 @@ def test_what_is_longer_than_the_screen_is_paged_or_allowed_by_a_word(
     terminal.wait_for("line 41")
     terminal.wait_for("[v] view 59 more lines   [unseen] the rest unseen")
     terminal.type("y")
-    terminal.wait_for("Answer with one of: v, unseen, n, c")
+    terminal.wait_for("Answer with one of: v, unseen, e, n, c")
     for key in keys:
         terminal.type(key)
     if decision == "deny":

@@ -23,7 +23,7 @@ from planloom.cli.run import Request, RequestRun
 from planloom.cli.setup.doctor import doctor
 from planloom.cli.setup.models import list_models
 from planloom.cli.templates import show_templates
-from planloom.cli.terminal import show
+from planloom.cli.terminal import keyboard, show
 from planloom.cli.terminal.decisions import Decider, Flags, Leave, NonInteractive
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
@@ -111,7 +111,7 @@ async def _run(server: Server, args: Namespace, carry: Carry) -> int:
     console = show.console(stderr=args.json or (args.terminal and not sys.stdout.isatty()))
     screen = Screen(console, args.workspace, as_json=args.json)
     person = Terminal(console, args.workspace) if args.terminal else NonInteractive(yes=args.yes)
-    with Signals() as signals:
+    with Signals() as signals, keyboard.passing_on_escape():
         try:
             return await _in_session(server, args, carry, person, screen, signals)
         except asyncio.CancelledError:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from planloom.cli.terminal.decisions import Leave
 
 _CHUNK = 65_536
+_ESCAPE = "\x1b"
+_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)")
+"""What an arrow or another such key sends."""
 _EDITORS = ("sensible-editor", "nano", "vi", "notepad")
 """The editors that are tried where the person has named none."""
 
@@ -23,12 +29,26 @@ class EndOfInput(Leave):
     """The person closed the input (Ctrl-D), or the terminal is gone."""
 
 
-async def read_line() -> str:
-    """The next typed line, without its line end. Raises EndOfInput.
+async def read_line(at_escape: Callable[[], None] = lambda: None) -> str:
+    """The next typed line, without its line end. Raises EndOfInput. Calls `at_escape` at each Esc.
 
     The terminal is read unbuffered and only while this waits. So an editor that is started in between gets its keys,
     and a cancelled wait leaves no thread behind that reads the next line.
     """
+    typed = await _read()
+    while typed.endswith(_ESCAPE):
+        if rest := _rest_of_key():
+            typed += rest
+        else:
+            typed = typed.removesuffix(_ESCAPE)
+            at_escape()
+        if not typed.endswith("\n"):
+            typed += await _read()
+    return _KEY.sub("", typed.rstrip("\r\n"))
+
+
+async def _read() -> str:
+    """What the terminal passes on next: a line, or its beginning. Raises EndOfInput."""
     descriptor = sys.stdin.fileno()
     loop = asyncio.get_running_loop()
     try:
@@ -38,18 +58,75 @@ async def read_line() -> str:
         data = await asyncio.to_thread(os.read, descriptor, _CHUNK)
     if not data:
         raise EndOfInput
-    return data.decode(sys.stdin.encoding or "utf-8", "replace").rstrip("\r\n")
+    return _decoded(data)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode(sys.stdin.encoding or "utf-8", "replace")
 
 
 async def read_while_running() -> str:
     """A line that is typed while nothing is asked; none ever comes where none can be read. Raises EndOfInput.
+
+    Esc is as Ctrl-C, where the terminal passes it on.
 
     A process in the background must not read, or the terminal stops it. On Windows a thread that waits for a line
     would take the answer to the next question.
     """
     if sys.platform == "win32" or _is_in_background():
         await asyncio.Event().wait()
-    return await read_line()
+    return await read_line(lambda: signal.raise_signal(signal.SIGINT))
+
+
+@contextlib.contextmanager
+def passing_on_escape() -> Iterator[None]:
+    """Have the terminal pass on what was typed at Esc, as at the end of a line. Does nothing without a terminal."""
+    with _with_line_end(_ESCAPE.encode()):
+        yield
+
+
+@contextlib.contextmanager
+def _with_line_end(character: bytes) -> Iterator[None]:
+    """Let lines end by this character, too; nothing changes where there is no terminal that could."""
+    try:
+        import termios
+    except ImportError:
+        yield
+        return
+    try:
+        before = termios.tcgetattr(sys.stdin.fileno())
+    except (OSError, ValueError, termios.error):
+        yield
+        return
+    _set(termios.ICANON, VEOL=character)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, termios.error):
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, before)
+
+
+def _set(is_canonical: int, **characters: bytes | int) -> None:
+    """Set special characters of the terminal, and whether it passes on whole lines."""
+    import termios
+
+    descriptor = sys.stdin.fileno()
+    changed = termios.tcgetattr(descriptor)
+    changed[3] = changed[3] & ~termios.ICANON | is_canonical
+    changed[6] = [*changed[6]]
+    for name, character in characters.items():
+        changed[6][getattr(termios, name)] = character
+    termios.tcsetattr(descriptor, termios.TCSANOW, changed)
+
+
+def _rest_of_key() -> str:
+    """What came after an Esc at once: a key such as an arrow sends more."""
+    import termios
+
+    _set(0, VMIN=0, VTIME=1)
+    rest = os.read(sys.stdin.fileno(), _CHUNK)
+    _set(termios.ICANON, VEOL=_ESCAPE.encode())
+    return _decoded(rest)
 
 
 def _is_in_background() -> bool:
@@ -90,7 +167,8 @@ async def edit_text(text: str, suffix: str) -> str | None:
     # Ctrl-C is for the editor; an ignored signal would be ignored there, too.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        return await asyncio.to_thread(_edit_text, command, text, suffix)
+        with _with_line_end(b"\0"):
+            return await asyncio.to_thread(_edit_text, command, text, suffix)
     finally:
         signal.signal(signal.SIGINT, before)
 
