@@ -390,13 +390,8 @@ async def test_a_submitted_plan_keeps_texts_that_would_be_marks_in_an_answer(wor
     assert drafted_step.instruction == step["instruction"]
 
 
-async def test_a_plan_whose_steps_are_submitted_as_a_text_keeps_what_it_states_of_itself() -> None:
-    args = {
-        "summary": "Tea.",
-        "overallRisk": "high",
-        "estimatedDuration": "2 min",
-        "steps": "1. Boil - boil water\n2. Pour",
-    }
+async def test_the_risk_and_the_duration_beside_steps_given_as_a_string_are_kept() -> None:
+    args = {"overallRisk": "high", "estimatedDuration": "2 min", "steps": "1. Boil - boil water\n2. Pour"}
     model = ScriptedModel([makes(("submit_plan", args))], capabilities=TAKES_TOOLS)
     investigations = DraftInvestigations(
         model,
@@ -406,7 +401,7 @@ async def test_a_plan_whose_steps_are_submitted_as_a_text_keeps_what_it_states_o
     planner = InvestigatingPlanner(investigations, small_tools(), DraftOptions())
     plan = plan_in([event async for event in planner.draft(asking())])
     assert [step.description for step in plan.steps] == ["Boil", "Pour"]
-    assert (plan.summary, plan.overall_risk, plan.stated_duration) == ("Tea.", "high", 120)
+    assert (plan.overall_risk, plan.stated_duration) == ("high", 120)
 
 
 async def test_golden_prompt_of_an_investigation() -> None:
