@@ -33,9 +33,9 @@ null for a field that may be left out, and takes it for one.
    are `view.steps`, each with its `step`. Events are for what views do not keep: the history, a sound, a test. A view
    comes with the event that changes it or up to 1/30 s later, and shows all events up to its `plan.seq`.
 6. **Review** while `status` is `pending_approval`, by `planloom/plan/approve` with the `version` that was shown. The
-   event to ask on is `plan_approval_request`: it follows each `plan_ready` at once, and comes without one where steps
-   are inserted for a failed one. An edit, under review or while paused, sends `plan_edited` with the new version
-   alone, an import `tasks_list` alone: the status counts.
+   event to ask on is `plan_approval_request`: it follows each `plan_ready` at once, and comes without one where a plan
+   goes back to review or gets steps for a failed one. An edit, under review or while paused, sends `plan_edited` with
+   the new version alone, an import `tasks_list` alone: the status counts.
 7. **Decide** what is in `plan.pending`: `approvals` by `planloom/approval/respond` (`planloom/approval/diff` has the
    texts of each file), `questions` by `planloom/step/answer`, `recoveries` by `planloom/step/recover`, `conflicts` by
    `planloom/conflict/resolve`. Each `actions` entry of a view is ready for `workspace/executeCommand`. While
