@@ -46,9 +46,9 @@ class Machine:
         words = [*arguments, "-w", str(self.work)]
         return command_line.run(self.root, words, None, typed, **self.environment, **more)
 
-    def at_terminal(self, *arguments: str, **more: str) -> AtTerminal:
+    def at_terminal(self, *arguments: str, **more: Any) -> AtTerminal:
         """One command at a terminal."""
-        return AtTerminal(self.root, [*arguments, "-w", str(self.work)], None, **self.environment, **more)
+        return AtTerminal(self.root, [*arguments, "-w", str(self.work)], None, **self.environment | more)
 
     def plans(self, *arguments: str) -> list[dict[str, Any]]:
         """The plans that are listed."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ class Desk:
         self.machine = machine
         self.opened: list[AtTerminal] = []
 
-    def start(self, *arguments: str, **more: str) -> AtTerminal:
+    def start(self, *arguments: str, **more: Any) -> AtTerminal:
         self.opened.append(self.machine.at_terminal(*arguments, **more))
         return self.opened[-1]
 
@@ -135,3 +136,56 @@ def test_resume_asks_the_model_that_the_plan_was_written_with(desk: Desk, tmp_pa
         ended = run(["resume", "--yes", *here])
         assert f"The model is the one of the plan: {url}, scripted" in words(ended.out)
         assert "needs a language model" not in ended.out
+
+
+SIZES = [("80", "24"), ("200", "50")]
+HANGS = {"text": "Let me see", "fault": {"kind": "hang"}, "repeat": True}
+STAGES: dict[str, tuple[list[Any], str, list[tuple[str, str]], str]] = {
+    "planning": ([HANGS], "Explain the design", [], "Thinking"),
+    "execution": (
+        [PLAN | {"repeat": False}, HANGS],
+        "Explain it",
+        [("Execute this plan?", "y")],
+        "Let me see",
+    ),
+    "review": ([PLAN], "Explain the design", [], "Execute this plan?"),
+    "approval": ([], STEPS, [("Execute this plan?", "y")], "Allow?"),
+}
+"""The turns of the model, the request, the answers that lead to a stage, and what is seen there."""
+
+
+@pytest.mark.parametrize("size", SIZES, ids="x".join)
+@pytest.mark.parametrize("stage", STAGES)
+def test_ctrl_c_pauses_at_each_stage_and_the_plan_goes_on_there(
+    desk: Desk, tmp_path: Path, stage: str, size: tuple[str, str]
+) -> None:
+    turns, request, answers, seen = STAGES[stage]
+    with model_process(tmp_path, turns) as url:
+        more = {"PLANLOOM_MODEL_PROVIDER": "openai"} if turns else {}
+        model = ("--base-url", url, "--model", "scripted") if turns else ()
+        terminal = desk.start(
+            "run", "--mode", "plan", request, *model, **more, COLUMNS=size[0], LINES=size[1]
+        )
+        for question, answer in answers:
+            terminal.wait_for(question)
+            terminal.type(answer)
+        terminal.wait_for(seen)
+        terminal.interrupt()
+        terminal.wait_for("The plan is paused.")
+        assert desk.status() == "paused"
+        terminal.type("r")
+        terminal.wait_for(seen)
+        terminal.interrupt()
+        terminal.wait_for("The plan is paused.")
+        terminal.wait_for("> ")
+        terminal.interrupt()
+        assert (terminal.finish().code, desk.status()) == (130, "cancelled")
+
+
+def test_ctrl_c_at_the_question_of_trust_starts_nothing(desk: Desk) -> None:
+    terminal = desk.start("run", STEPS, trust=False)
+    terminal.wait_for("Do you trust")
+    terminal.interrupt()
+    ended = terminal.finish()
+    assert (ended.code, desk.machine.plans()) == (130, [])
+    assert "Nothing was started." in ended.out

@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 
+from planloom.domain.document.render import render
+from planloom.domain.errors import InvalidPlan, StaleVersion
 from planloom.domain.plans.plan import Plan
 from planloom.models.offline.scripted import Fault, ScriptedModel, Turn, says
 from planloom.service.requests import CreateRequest
 from planloom.view.actions import Situation, buttons
+from planloom.view.plan_view import view
+from planloom.view.states import Around
+from planloom.view.words import Words
 from tests.service.test_routing import AMBIGUOUS, LEAN, verdict
 from tests.support.studio import InterruptedModel, studio
 
@@ -134,3 +139,33 @@ async def test_a_sentence_revises_a_kept_plan(tmp_path: Path) -> None:
         said = await at.app.messages.send(plan.plan_id, "Only explain the design.")
         assert said.outcome == "revising"
         assert (await at.reach(plan, "attention")).status == "pending_approval"
+
+
+async def test_a_plan_becomes_what_its_document_says(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n"}) as at:
+        plan = await at.ask(EDIT)
+        text = render(plan)
+        assert await at.app.plans.rewrite(plan.plan_id, 1, text) == plan
+        changed = text.replace("new_text: new", "new_text: newer") + "- [ ] Create folder f\n"
+        edited = await at.app.plans.rewrite(plan.plan_id, 1, changed)
+        assert (edited.version, len(edited.steps), edited.steps[0].args["new_text"]) == (2, 3, "newer")
+        shown = view(edited, Around(words=Words()))
+        assert [(each.kind, each.step_id) for each in shown.changes] == [
+            ("changed", "step_1"),
+            ("added", "step_3"),
+        ]
+        with pytest.raises(InvalidPlan) as refused:
+            await at.app.plans.rewrite(plan.plan_id, 2, text.replace("tool: list_files", "tool: lst"))
+        assert refused.value.details
+        with pytest.raises(StaleVersion):
+            await at.app.plans.rewrite(plan.plan_id, 1, changed)
+        assert view(await at.app.plans.approve(plan.plan_id, 2, None), Around(words=Words())).changes == ()
+
+
+@pytest.mark.parametrize("text", ["", "# Do it\n", "# Do it\n\n## Steps\n\n- [ ] Look\n  - tool: [\n"])
+async def test_a_document_that_cannot_be_read_changes_nothing(tmp_path: Path, text: str) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n"}) as at:
+        plan = await at.ask(EDIT)
+        with pytest.raises(InvalidPlan):
+            await at.app.plans.rewrite(plan.plan_id, 1, text)
+        assert at.now(plan) == plan

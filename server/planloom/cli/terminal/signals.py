@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from types import FrameType
@@ -28,11 +29,18 @@ class Signals:
         for name in ("SIGINT", *_CLOSING):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._received)
+                before = signal.getsignal(number)
+                # A signal that comes just before the loop waits must wake it. The loop of Windows always wakes.
+                with contextlib.suppress(NotImplementedError):
+                    self._loop.add_signal_handler(number, lambda: None)
+                signal.signal(number, self._received)
+                self._before[number] = before
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
+            with contextlib.suppress(NotImplementedError):
+                self._loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
     def clear(self) -> None:
