@@ -13,8 +13,8 @@ from tests.editors.terminal import Terminal
 
 Start = Callable[[], None]
 REVIEW = "Planloom has planned 3 steps"
-REPLACE = "Planloom wants to change: Replace"
-WRITE = "Planloom wants to change: Write c.txt"
+REPLACE = "Planloom: Replace"
+WRITE = "Planloom: Write c.txt"
 PAUSED = "Planloom has paused"
 DONE = "3 of 3 steps done"
 
@@ -103,7 +103,7 @@ def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, wo
     planned(terminal, start)
     terminal.until(REVIEW)
     terminal.keep("emacs-review")
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     terminal.until("Planloom: do you trust", "Choose an option:")
     terminal.keep("emacs-trust")
     trust(terminal)
@@ -137,9 +137,9 @@ def test_the_document_is_changed_by_typing_and_approved_denied_and_undone_by_act
     terminal.keep("emacs-document")
     act(terminal, "Start execution")
     trust(terminal)
-    choose(terminal, REPLACE, "No")
+    choose(terminal, REPLACE, "Skip these changes")
     choose(terminal, WRITE, "Allow once")
-    terminal.until("2 of 3 steps done")
+    terminal.until("Partly done, 2 of 3")
     terminal.until("- [-] Replace", "- [x] Write c.txt", "status: completed")
     assert (workspace / "a.py").read_text() == OLD
     assert (workspace / "c.txt").read_text().rstrip("\n") == "hello"
@@ -149,12 +149,12 @@ def test_the_document_is_changed_by_typing_and_approved_denied_and_undone_by_act
 
 def test_a_plan_is_cancelled(start: Start, terminal: Terminal, workspace: Path) -> None:
     planned(terminal, start)
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     trust(terminal)
     terminal.until(REPLACE, "Choose an option:")
     terminal.keys("Enter")
     show_document(terminal, workspace)
-    act(terminal, "Cancel")
+    act(terminal, "Cancel the plan")
     terminal.until("0 of 3 steps done")
     terminal.until("status: cancelled")
     terminal.keep("emacs-cancelled")
@@ -164,7 +164,7 @@ def test_a_plan_is_cancelled(start: Start, terminal: Terminal, workspace: Path) 
 @pytest.mark.usefixtures("every_call_is_asked")
 def test_a_plan_changes_a_buffer_that_is_not_saved(start: Start, terminal: Terminal, workspace: Path) -> None:
     planned(terminal, start)
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     trust(terminal)
     terminal.until(REPLACE, "Choose an option:")
     terminal.keys("Enter")
@@ -189,7 +189,7 @@ def test_a_plan_goes_on_in_a_new_emacs(
 ) -> None:
     """Also if it is started before the old server has ended."""
     planned(terminal, start)
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     trust(terminal)
     terminal.until(REPLACE, "Choose an option:")
     if waits:

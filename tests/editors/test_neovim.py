@@ -13,8 +13,8 @@ from tests.editors.terminal import Terminal
 
 Start = Callable[[], None]
 REVIEW = "Planloom has planned 3 steps"
-REPLACE = "Planloom wants to change: Replace"
-WRITE = "Planloom wants to change: Write c.txt"
+REPLACE = "Planloom: Replace"
+WRITE = "Planloom: Write c.txt"
 PAUSED = "Planloom has paused"
 DOCUMENT_CHANGES = """\
 local able = vim.lsp.protocol.make_client_capabilities()
@@ -97,9 +97,9 @@ def saved(terminal: Terminal, path: Path, text: str) -> None:
 def test_a_plan_is_started_from_its_message(start: Start, terminal: Terminal, workspace: Path) -> None:
     start()
     command(terminal, f"Plan {PLAN}")
-    terminal.until(REVIEW, "1: Later", "2: Start", "3: Show", "4: Reject")
+    terminal.until(REVIEW, "1: Later", "2: Start execution", "3: Reject", "4: Show")
     terminal.keep("neovim-review")
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     trust(terminal)
     terminal.until(REPLACE, "(+1 −1)")
     terminal.keep("neovim-approval")
@@ -146,7 +146,7 @@ def test_a_plan_changes_a_buffer_that_is_not_saved(start: Start, terminal: Termi
     start()
     command(terminal, "normal Gothey(2)")
     command(terminal, f"Plan {PLAN}")
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     trust(terminal)
     choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "status: completed")
@@ -163,7 +163,7 @@ def test_a_new_file_of_the_editor_is_whole_on_disk_before_it_is_saved(
     Path(environment["PLANLOOM_CONFIG"]).write_text('{"edits": {"newFiles": "editor"}}')
     start()
     command(terminal, f"Plan {PLAN}")
-    choose(terminal, REVIEW, "Start")
+    choose(terminal, REVIEW, "Start execution")
     trust(terminal)
     choose(terminal, REPLACE, "Allow for this plan")
     ended(terminal, DONE, "status: completed")
@@ -179,9 +179,9 @@ def test_a_denied_change_is_not_made_and_what_was_made_is_undone(
     planned(terminal, start)
     act(terminal, "Start execution")
     trust(terminal)
-    choose(terminal, REPLACE, "No")
+    choose(terminal, REPLACE, "Skip these changes")
     choose(terminal, WRITE, "Allow once")
-    ended(terminal, "2 of 3 steps done", "- [-] Replace", "- [x] Write c.txt", "status: completed")
+    ended(terminal, "Partly done, 2 of 3", "- [-] Replace", "- [x] Write c.txt", "status: completed")
     terminal.keep("neovim-denied")
     saved(terminal, workspace / "c.txt", "hi")
     assert (workspace / "a.py").read_text() == OLD
@@ -194,7 +194,7 @@ def test_a_plan_is_cancelled(start: Start, terminal: Terminal, workspace: Path) 
     act(terminal, "Start execution")
     trust(terminal)
     dismiss(terminal, REPLACE)
-    act(terminal, "Cancel")
+    act(terminal, "Cancel the plan")
     ended(terminal, "0 of 3 steps done", "status: cancelled")
     assert (workspace / "a.py").read_text() == OLD and not (workspace / "c.txt").exists()
 

@@ -12,6 +12,7 @@ import pytest
 from planloom.lsp import commands, methods
 from planloom.lsp.methods import ClientRequest
 from planloom.lsp.plan_documents import shown_documents
+from planloom.lsp.transport import outgoing
 from tests.lsp import samples
 from tests.lsp.test_fallback import plain
 from tests.lsp.test_plan_documents import Reader, plan
@@ -70,6 +71,7 @@ EDIT = '1. Replace "old" with "new" in a.txt\n2. Create file b.txt with content 
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PLANLOOM_CONFIG", str(tmp_path.parent / "none.json"))
     monkeypatch.setattr(shown_documents, "_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(outgoing, "_SHOW_SECONDS", 0.2)
     (tmp_path / "a.txt").write_text("old\n")
     return tmp_path
 

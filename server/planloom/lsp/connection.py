@@ -202,7 +202,9 @@ class Connection:
             app.feed.subscribe(self.progress.on_event)
         app.feed.subscribe(self.plan_documents.on_event)
         if self.client.declared.left_questions:
-            documents = QuestionDocuments(app, self.plan_documents, self.side_files, self.merged, self.words)
+            documents = QuestionDocuments(
+                self.protocol, app, self.plan_documents, self.side_files, self.merged, self.words
+            )
             prompts = MessagePrompts(
                 self.protocol,
                 self.jobs,

@@ -121,8 +121,8 @@ class MessagePrompts:
             waiting = self._queue[0]
             try:
                 await self._ask(waiting)
-            except PlanloomError as error:
-                logger.info("A question of plan %s is not shown: %s", waiting.plan_id, error.message)
+            except (PlanloomError, ClientGone) as error:
+                logger.info("A question of plan %s is not shown: %s", waiting.plan_id, error)
             finally:
                 if waiting in self._queue:
                     self._queue.remove(waiting)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from planloom.lsp.editor.merged_documents import MergedDocuments
     from planloom.lsp.editor.side_files import SideFiles
     from planloom.lsp.plan_documents.shown_documents import PlanDocuments
+    from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.service.application import Application
     from planloom.view.words import Words
 
@@ -28,12 +29,14 @@ class QuestionDocuments:
 
     def __init__(
         self,
+        protocol: PlanloomProtocol,
         app: Application,
         documents: PlanDocuments,
         files: SideFiles,
         merged: MergedDocuments,
         words: Words,
     ) -> None:
+        self._protocol = protocol
         self._app = app
         self._documents = documents
         self._files = files
@@ -42,7 +45,16 @@ class QuestionDocuments:
         self.can_show = files.can_show
 
     async def show(self, plan: Plan, cause: Cause) -> Sequence[str]:
-        """Show the documents that a question is about; lines that say where they are. Raises UnknownThing."""
+        """Show the documents that a question is about, until they are to be seen as they are now; lines that say where
+        they are. Raises UnknownThing, ClientGone.
+        """
+        lines = await self._show(plan, cause)
+        await self._documents.settled(plan.plan_id)
+        if self.can_show:
+            await self._protocol.catch_up()
+        return lines
+
+    async def _show(self, plan: Plan, cause: Cause) -> Sequence[str]:
         t = self._words
         match cause.about:
             case () if cause.kind == "review":

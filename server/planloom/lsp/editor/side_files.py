@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING
 
-from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from planloom.domain.values import PlanId, Uri
 from planloom.lsp.editor.capabilities import can_serve
-from planloom.lsp.transport.outgoing import ClientRefused
 from planloom.workspace.paths.uris import display_name
 from planloom.workspace.scratch_files import (
     FOLDER,
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
     from planloom.lsp.editor.capabilities import Client
     from planloom.lsp.transport.codec import PlanloomProtocol
     from planloom.workspace.view import WorkspaceView
-
-logger = logging.getLogger(__name__)
 
 
 class SideFiles:
@@ -62,14 +57,7 @@ class SideFiles:
 
     async def show(self, uri: Uri) -> bool:
         """Show a document; False if the client does not. Raises ClientGone."""
-        if not self.can_show:
-            return False
-        try:
-            answer = await self._protocol.request(types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": True})
-        except ClientRefused as error:
-            logger.info("The client did not show %s: %s", uri, error)
-            return False
-        return isinstance(answer, dict) and answer.get("success") is True
+        return self.can_show and await self._protocol.show_document(uri)
 
     async def read(self, uri: Uri) -> str | None:
         """The text of a file as the user left it: from its buffer, or saved and closed."""

@@ -163,14 +163,9 @@ class PlanDocuments:
     async def show(self, plan: Plan, *, focus: bool = True) -> Uri | None:
         """Write the document of a plan if there is none, and show it. Returns its URI, None if it cannot be written."""
         uri = await self.write(plan)
-        if uri is None or not self._can.show:
-            return uri
-        try:
-            await self._protocol.request(
-                types.WINDOW_SHOW_DOCUMENT, {"uri": uri, "takeFocus": focus}, timeout=_ANSWER_SECONDS
-            )
-        except (ClientGone, ClientRefused, TimeoutError) as error:
-            logger.info("The client did not show %s: %s", uri, error)
+        if uri is not None and self._can.show:
+            with contextlib.suppress(ClientGone):
+                await self._protocol.show_document(uri, focus=focus)
         return uri
 
     async def address(self, plan: Plan) -> Uri:
@@ -222,6 +217,12 @@ class PlanDocuments:
         after = self._app.plans.get(plan_id, None)
         return after.version if before and after and before.version == version else version
 
+    async def settled(self, plan_id: PlanId) -> None:
+        """Wait until what the server itself writes into a document is known to be there, and is not the user's."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await self._jobs.join(f"plan-document:{plan_id}")
+
     async def text(self, plan_id: PlanId) -> str | None:
         """The text of a plan's document as it stands, saved or not; None if the plan has none."""
         shown = self._shown.get(plan_id)
@@ -230,14 +231,14 @@ class PlanDocuments:
     async def rewrite(self, plan_id: PlanId, change: Callable[[str], str]) -> None:
         """Change the text of a plan's document, unless the editor takes no edit of it."""
         for _ in range(_TRIES):
-            await self._settled(plan_id)
+            await self.settled(plan_id)
             shown, text = self._shown.get(plan_id), await self.text(plan_id)
             if shown is None or text is None or await self._write_over(shown.uri, text, change(text)):
                 return
 
     async def _take(self, plan_id: PlanId) -> bool:
         """Like `take`; what cannot be read or done is shown as diagnostics, and then the answer is False."""
-        await self._settled(plan_id)
+        await self.settled(plan_id)
         shown = self._shown.get(plan_id)
         text = None if shown is None else await self._text(shown.uri)
         plan = self._plan(plan_id)
@@ -472,7 +473,7 @@ class PlanDocuments:
     async def _check(self, plan_id: PlanId) -> None:
         """Show what is wrong in the text as the user types."""
         await self._jobs.sleep(_SECONDS)
-        await self._settled(plan_id)
+        await self.settled(plan_id)
         shown = self._shown.get(plan_id)
         text = None if shown is None else await self._text(shown.uri)
         if shown is None or text is None:
@@ -486,12 +487,6 @@ class PlanDocuments:
                 self._follow(plan_id)
             troubles = [] if shown.moved_on else self._troubles(plan, written, found)
             self._publish(shown.uri, written, troubles, self._said(shown))
-
-    async def _settled(self, plan_id: PlanId) -> None:
-        """Wait until what the server itself writes into a document is known to be there, and is not the user's."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                await self._jobs.join(f"plan-document:{plan_id}")
 
     def _follow(self, plan_id: PlanId) -> asyncio.Task[None]:
         """Bring a document up to date in its one job, which sees also what happens while it waits for the editor."""

@@ -46,6 +46,7 @@ MESSAGE_TYPES: dict[MessageKind, int] = {"error": 1, "warning": 2, "info": 3}
 """LSP's numbers for the kinds of message that a client shows."""
 _CLOSE_SECONDS = 10.0
 """How long a message that was taken back may stay open before the next one is shown all the same."""
+_SHOW_SECONDS, _CATCH_UP_SECONDS = 10.0, 2.0
 LATER = "Later"
 """The first choice of every message, which does nothing: some editors take the first one when only Enter is pressed."""
 CHOICES = "Choices: {0}"
@@ -201,6 +202,25 @@ class OutgoingProtocol(PyglsProtocol):
 
         shown.add_done_callback(answered)
         loop.call_later(_CLOSE_SECONDS, close)
+
+    async def show_document(self, uri: str, *, focus: bool = True) -> bool:
+        """Show a document, by `window/showDocument`; False if the client does not. Raises ClientGone."""
+        params = {"uri": uri, "takeFocus": focus}
+        try:
+            answer = await self.request(types.WINDOW_SHOW_DOCUMENT, params, timeout=_SHOW_SECONDS)
+        except (ClientRefused, TimeoutError) as error:
+            logger.info("The client did not show %s: %s", uri, error)
+            return False
+        return isinstance(answer, dict) and answer.get("success") is True
+
+    async def catch_up(self) -> None:
+        """Wait until the client has drawn what it was sent before: until it answers a request that asks nothing.
+
+        Some editors draw only when they wait for a key, so that a message with buttons would stand over what was
+        there before. Raises ClientGone.
+        """
+        with suppress(ClientRefused, TimeoutError):
+            await self.request(types.WORKSPACE_CONFIGURATION, {"items": []}, timeout=_CATCH_UP_SECONDS)
 
     def send_request(
         self,
