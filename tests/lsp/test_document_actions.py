@@ -235,7 +235,7 @@ async def press(client: LspClient, reader: Reader, title: str, word: str) -> Non
 
 async def test_steps_are_skipped_taken_back_undone_and_redone_from_the_document(folder: Path) -> None:
     async with plain(folder) as client:
-        reader = Reader(client, Allow="Allow once")
+        reader = Reader(client, Start=None, Allow="Allow once")
         await plan(client)
         await client.until(lambda: reader.shown)
         # What is typed and not saved is part of the plan before the command acts on it.
