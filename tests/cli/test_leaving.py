@@ -88,7 +88,7 @@ def test_ctrl_c_pauses_and_the_plan_goes_back_to_review(desk: Desk) -> None:
 def test_a_pause_for_the_model_offers_what_it_says(desk: Desk) -> None:
     terminal = desk.start("run", NEEDS_MODEL)
     terminal.type("y")
-    terminal.wait_for("resume the plan; or skip the step.")
+    terminal.wait_for("none is set up.")
     terminal.wait_for("[r] resume")
     terminal.type("s")
     terminal.wait_for("version 2")
