@@ -129,11 +129,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("request_text", "told"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_done_fails_with_a_sentence_and_changes_nothing(
+def test_what_cannot_be_done_is_left_with_a_sentence_and_changes_nothing(
     work: Path, request_text: str, told: str
 ) -> None:
     ended = planloom(work, "run", request_text, "--yes")
-    assert ended.code == 1, ended.out
+    assert ended.code == 4, ended.out
     assert told in ended.out
     assert files(work) == BEFORE
     assert not (work.parent / "evil.txt").exists()
@@ -163,7 +163,11 @@ def test_a_protected_name_needs_more_than_yes(work: Path) -> None:
 def terminal(work: Path) -> Iterator[AtTerminal]:
     text = '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"\n3. Create folder late'
     at = AtTerminal(
-        work.parent, ["run", text, "-w", str(work), "--set", "approvals.plan=none"], **own_state(work)
+        work.parent,
+        ["run", text, "-w", str(work), "--set", "approvals.plan=none"],
+        VISUAL="",
+        EDITOR="sed -i '/^- ... Create folder late/,$d'",
+        **own_state(work),
     )
     yield at
     at.close()
@@ -174,9 +178,7 @@ def test_a_person_edits_the_plan_allows_one_write_and_denies_another(
 ) -> None:
     terminal.wait_for("Execute this plan?")
     terminal.type("e")
-    terminal.type("r 3", after="edit> ")
-    terminal.wait_for("2 steps")
-    terminal.type("", after="edit> ")
+    terminal.wait_for("Version 2")
     terminal.wait_for("Execute this plan?")
     terminal.type("y")
     terminal.wait_for("one.txt")
@@ -190,9 +192,11 @@ def test_a_person_edits_the_plan_allows_one_write_and_denies_another(
     assert "it was not allowed" in ended.out
 
 
-def test_ctrl_c_leaves_a_plan_that_is_over_and_no_process(work: Path, terminal: AtTerminal) -> None:
+def test_ctrl_c_pauses_and_a_cancelled_plan_leaves_no_process(work: Path, terminal: AtTerminal) -> None:
     terminal.wait_for("Execute this plan?")
     terminal.interrupt()
+    terminal.wait_for("The plan is paused.")
+    terminal.type("c")
     ended = terminal.finish()
     assert ended.code == 130
     assert files(work) == BEFORE
@@ -217,13 +221,13 @@ def test_a_question_is_answered_by_the_model_and_changes_nothing(work: Path, mod
     assert files(work) == BEFORE
 
 
-def test_no_model_server_is_a_sentence_that_names_the_setting(work: Path) -> None:
+def test_no_model_server_is_a_sentence_that_names_the_option(work: Path) -> None:
     ended = planloom(
         work, "run", "What does it do?", "--yes", "--base-url", "http://127.0.0.1:9/v1", "--model", "m"
     )
-    assert ended.code == 1
+    assert ended.code == 4
     assert "Nothing answers at http://127.0.0.1:9" in ended.out
-    assert "model.baseUrl" in ended.out
+    assert "--base-url" in ended.out
 
 
 def test_doctor_finds_what_is_there(work: Path) -> None:

@@ -149,7 +149,7 @@ async def _in_session(
             screen.log_path(running.status.get("logPath") or "")
             request_run = RequestRun(running, screen, person, flags, model_memory.named(args))
             ended = await to_an_end(carry(running, request_run), request_run, person, screen, signals)
-            code = UNTRUSTED if ended == FAILED and request_run.needed_trust else ended
+            code = UNTRUSTED if ended in (FAILED, LEFT) and request_run.needed_trust else ended
             show_end(request_run.view, screen, code)
     if failure:
         code = FAILED
@@ -215,7 +215,7 @@ def show_end(view: PlanView, screen: Screen, code: int) -> None:
         screen.result({"exitCode": code, "planId": None})
         return
     plan = view["plan"]
-    if code == LEFT:
+    if code == LEFT or (code == UNTRUSTED and view["live"]):
         screen.left(view)
     elif not view["live"]:
         screen.ended(view)
