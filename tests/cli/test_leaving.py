@@ -146,7 +146,7 @@ STAGES: dict[str, tuple[list[Any], str, list[tuple[str, str]], str]] = {
         [PLAN | {"repeat": False}, HANGS],
         "Explain it",
         [("Execute this plan?", "y")],
-        "Let me see",
+        "Working on",
     ),
     "review": ([PLAN], "Explain the design", [], "Execute this plan?"),
     "approval": ([], STEPS, [("Execute this plan?", "y")], "Allow?"),
