@@ -58,8 +58,9 @@ of this editor; until it comes, and if the question is dismissed, only what narr
 whoever starts the server vouches for the options by the environment variable `PLANLOOM_OPTIONS=user`, as the extension
 for VS Code does. `storage.path` counts from the next start.
 
-Keys are not settings. They come from {_KEY_VARIABLES} or `PLANLOOM_API_KEY`, or from the editor by
-`planloom/secret/set`, and are sent only to the origin that they are meant for.
+Keys are not settings. They come from the editor by `planloom/secret/set`, else from {_KEY_VARIABLES} or
+`PLANLOOM_API_KEY`, else from what [`planloom key set`](command-line.md#keys) has kept, and are sent only to the origin
+that they are meant for.
 
 Models are reached through the proxy that `PLANLOOM_PROXY` names, else https on other machines through that of
 `HTTPS_PROXY`; `NO_PROXY` excepts hosts from both. `HTTP_PROXY` and `ALL_PROXY` are not used: they would read prompts

@@ -9,6 +9,7 @@ from typing import Final
 from codegen import (
     announced_capabilities,
     attacks_page,
+    command_line_page,
     confusables_table,
     extension_settings,
     json_schema,
@@ -24,6 +25,7 @@ TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "client-vscode/package.json": extension_settings.manifest,
     "client-vscode/package.nls.json": extension_settings.english,
     "client-vscode/src/protocol.ts": typescript.module,
+    "docs/command-line.md": command_line_page.page,
     "docs/protocol.md": protocol_page.page,
     "docs/protocol.schema.json": json_schema.text,
     "docs/security-attacks.md": attacks_page.page,

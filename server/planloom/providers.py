@@ -91,6 +91,10 @@ TRACES_HEADERS = "PLANLOOM_TRACES_HEADERS"
 """The environment variable with headers for a collector of traces, in the form of `OTEL_EXPORTER_OTLP_HEADERS`."""
 SECRET_VARIABLES = (OWN_VARIABLE, *KEY_VARIABLES, TRACES_HEADERS)
 """Every environment variable that no command may read."""
+OWN_PROXY = "PLANLOOM_PROXY"
+"""The environment variable of a proxy to every model server."""
+TUNNELS = ("https_proxy", "HTTPS_PROXY")
+"""The usual variables of a proxy, for https only: it passes on what it cannot read, so it gets no prompt and no key."""
 DISCOVERY_ORDER = tuple(
     sorted((row for row in _ROWS if not row.form_of), key=lambda row: row.local is not None)
 )

@@ -148,3 +148,17 @@ def test_what_commands_are_held_to_is_told() -> None:
     assert free.advice == "A command can do all. It stays."
     wider = doctor.commands({"how": "namespaces", "missing": [], "writable": ["~/cache", "/data"]})
     assert wider.found == "confined by namespaces; they may also write in ~/cache, /data"
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({}, []),
+        ({"HTTPS_PROXY": "http://u:secret@p"}, ["found HTTPS_PROXY, for model servers over https"]),
+        ({"HTTPS_PROXY": "x", "PLANLOOM_PROXY": "y"}, ["found PLANLOOM_PROXY, for all model servers"]),
+        ({"http_proxy": "x"}, ["optional http_proxy is not used"]),
+    ],
+)
+def test_the_proxy_to_models_is_named(environment: dict[str, str], found: list[str]) -> None:
+    named = [f"{each.state} {each.found}".partition(" but")[0] for each in doctor.proxy(environment)]
+    assert named == found

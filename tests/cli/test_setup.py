@@ -190,3 +190,14 @@ def test_a_mistyped_command_names_the_nearest(
     with pytest.raises(SystemExit) as ended:
         parsed([typed])
     assert ended.value.code == 2 and f"`planloom {meant}`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["1. Replace {key} with x in config/keys.json", "Summarise @config/keys.json"]
+)
+def test_the_file_of_keys_is_out_of_reach_for_plans(tmp_path: Path, text: str) -> None:
+    planloom(tmp_path, "key", "set", "openai", typed=KEY)
+    before = (tmp_path / "config" / "keys.json").read_text()
+    ended = planloom(tmp_path, "run", text.format(key=KEY), "--yes")
+    assert ended.code != 0 and "this is Planloom's own state, which is never touched" in words(ended)
+    assert (tmp_path / "config" / "keys.json").read_text() == before

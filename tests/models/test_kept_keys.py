@@ -138,3 +138,33 @@ async def test_a_key_that_is_kept_while_the_server_runs_is_used_and_one_that_is_
         sent = [asked.headers.get("authorization") for asked in running.posts()]
         assert sent == [None, f"Bearer {KEY}", None]
         await models.forget()
+
+
+def test_the_library_itself_keeps_a_key(tmp_path: Path) -> None:
+    """With a keyring in memory; `make keyring` installs the library."""
+    library = pytest.importorskip("keyring")
+    keys: dict[tuple[str, str], str] = {}
+
+    class InMemory(library.backend.KeyringBackend):  # type: ignore[misc,name-defined]
+        priority = 5
+
+        def set_password(self, service: str, user: str, value: str) -> None:
+            keys[service, user] = value
+
+        def get_password(self, service: str, user: str) -> str | None:
+            return keys.get((service, user))
+
+        def delete_password(self, service: str, user: str) -> None:
+            if keys.pop((service, user), None) is None:
+                raise library.errors.PasswordDeleteError
+
+    before = library.get_keyring()
+    library.set_keyring(InMemory())
+    try:
+        kept = KeptKeys(tmp_path / "keys.json")
+        assert kept.put("openai", ORIGIN, KEY) == "keyring"
+        assert kept.changed() == {ORIGIN: (KEY, "the system's keyring")}
+        keys.clear()
+        assert kept.remove(ORIGIN) and kept.listed() == ()
+    finally:
+        library.set_keyring(before)

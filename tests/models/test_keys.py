@@ -17,9 +17,10 @@ import pytest
 from planloom.domain.errors import InvalidParams, ModelFailed, PlanloomError
 from planloom.models.http.endpoint import endpoint_of
 from planloom.models.http.keys import Key, Keyring, RedactingFormatter
-from planloom.models.http.proxies import OWN_PROXY, Proxy, proxy_to
+from planloom.models.http.proxies import Proxy, proxy_to
 from planloom.models.offline.recording import Recording, RecordingModel
 from planloom.models.selection.select import choose_model, list_models
+from planloom.providers import OWN_PROXY
 from planloom.settings import ModelSettings, Settings
 from planloom.web.transfer import peer_check
 from tests.models.protocols import PROTOCOLS, TEXT

@@ -31,6 +31,7 @@ from planloom.cli.setup.models import language_models, not_listed
 from planloom.cli.terminal import show
 from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line
 from planloom.domain.text.counted import counted
+from planloom.providers import OWN_PROXY, TUNNELS
 
 if TYPE_CHECKING:
     from planloom.service.repair import Examined
@@ -42,6 +43,7 @@ _MARKS: Mapping[State, tuple[str, str]] = {
     "missing": ("✘", "bold red"),
 }
 
+_OTHER_PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 _ASSUMED = (
     "Its server does not say how large its context is: "
     "`planloom config set model.contextTokens N` sets the real size."
@@ -69,6 +71,7 @@ async def doctor(process: Server, args: Namespace) -> int:
     findings = [
         python(sys.version_info[:3]),
         *packages(),
+        *proxy(os.environ),
         *(workspace(folder, decisions().is_trusted) for folder in folders),
     ]
     findings += await _ask_server(process, [folder for folder in folders if folder.is_dir()], needed)
@@ -109,6 +112,17 @@ def packages() -> Iterator[Finding]:
     yield from missing or [
         Finding("found", "packages", f"planloom {metadata.version('planloom')}, {count} packages")
     ]
+
+
+def proxy(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """The proxy to model servers, or one of the environment that is not used."""
+    if environment.get(OWN_PROXY):
+        yield Finding("found", "proxy", f"{OWN_PROXY}, for all model servers but those in NO_PROXY")
+    elif used := next(filter(environment.get, TUNNELS), None):
+        yield Finding("found", "proxy", f"{used}, for model servers over https but those in NO_PROXY")
+    elif other := next(filter(environment.get, _OTHER_PROXIES), None):
+        advice = f"It would read prompts and keys. {TUNNELS[-1]} or {OWN_PROXY} names one that is."
+        yield Finding("optional", "proxy", f"{other} is not used", advice)
 
 
 def workspace(folder: Path, is_trusted: Callable[[Path], bool | None]) -> Finding:

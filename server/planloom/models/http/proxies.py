@@ -11,12 +11,9 @@ import httpx
 
 from planloom.domain.errors import ModelFailed, ModelProblem
 from planloom.models.http.endpoint import Endpoint, shown_url
+from planloom.providers import OWN_PROXY, TUNNELS
 from planloom.web.addresses import DEFAULT_PORTS
 
-OWN_PROXY: Final = "PLANLOOM_PROXY"
-"""The variable of a proxy for every model server."""
-_TUNNELS: Final = ("https_proxy", "HTTPS_PROXY")
-"""The usual variables, for https only: such a proxy passes on what it cannot read, so it gets no prompt and no key."""
 _EXCEPTIONS: Final = ("no_proxy", "NO_PROXY")
 
 
@@ -52,7 +49,7 @@ def proxy_to(endpoint: Endpoint, environment: Mapping[str, str]) -> Proxy | None
 
     What `NO_PROXY` names is reached without one.
     """
-    usual = _TUNNELS if endpoint.origin.startswith("https:") and not endpoint.local else ()
+    usual = TUNNELS if endpoint.origin.startswith("https:") and not endpoint.local else ()
     found = _first_set((OWN_PROXY, *usual), environment)
     exceptions = _first_set(_EXCEPTIONS, environment)
     host = urlsplit(endpoint.origin).netloc
