@@ -18,8 +18,8 @@ from planloom.settings import resolve
 PROJECT = Path(__file__).parents[2]
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-ELSEWHERE = re.compile(r"^(uv|pipx|ollama|export) |--base-url", re.MULTILINE)
-"""What installs something or asks a model."""
+ELSEWHERE = re.compile(r"^(uv|pipx|ollama|planloom key) |--base-url", re.MULTILINE)
+"""What installs something, asks for a key or asks a model."""
 HERE = [block for block in BLOCKS if not ELSEWHERE.search(block)]
 SPANS = [span for span in re.findall(r"`(planloom [^`]+)`", README) if not span.startswith("planloom serve")]
 
