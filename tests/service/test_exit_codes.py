@@ -22,6 +22,7 @@ COMMANDS = {"approvals.execute": "allow", "approvals.write": "allow", "execution
 SUITE = "i=1; while [ $i -le 60 ]; do echo line $i; i=$((i+1)); done; grep -q right code.txt"
 TEST: tuple[str, dict[str, Any]] = ("run_command", {"command": SUITE})
 LOOKED = ("task_completed", {"summary": "code.txt lacks the word right."})
+PASSED = ("task_completed", {"summary": "The tests pass."})
 MENDED = ("task_completed", {"summary": "Mended code.txt."})
 FIX = ("edit_file", {"path": "code.txt", "old_text": "wrong", "new_text": "right"})
 FILES = {"code.txt": "wrong\n"}
@@ -71,7 +72,7 @@ async def test_a_direct_run_of_a_failing_command_is_given_to_the_model(tmp_path:
 
 
 async def test_a_plan_that_ends_with_a_failing_command_is_not_simply_done(tmp_path: Path) -> None:
-    model = ScriptedModel([makes(TEST, LOOKED), makes(FIX, MENDED)])
+    model = ScriptedModel([makes(TEST), makes(LOOKED)])
     async with studio(tmp_path, FILES, settings=COMMANDS) as at:
         plan = await with_steps(at, work_step("Look at code.txt"))
         at.model.model = model
@@ -84,7 +85,7 @@ async def test_a_plan_that_ends_with_a_failing_command_is_not_simply_done(tmp_pa
 
 
 async def test_a_command_that_failed_and_then_succeeds_is_no_reservation(tmp_path: Path) -> None:
-    model = ScriptedModel([makes(TEST, LOOKED), makes(FIX, MENDED), makes(TEST, MENDED)])
+    model = ScriptedModel([makes(TEST), makes(LOOKED), makes(FIX, MENDED), makes(TEST, PASSED)])
     async with studio(tmp_path, FILES, settings=COMMANDS) as at:
         look, fix = work_step("Look at code.txt"), work_step("Fix code.txt", depends_on=("s1",))
         plan = await with_steps(at, look, fix, work_step("Run the tests", depends_on=("s2",)))
