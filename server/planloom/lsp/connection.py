@@ -197,6 +197,7 @@ class Connection:
         if self.client.declared.views:
             app.feed.subscribe(self.views.on_event)
             app.feed.waits.listen(self.views.on_waits)
+            app.feed.model_waits.listen(self.views.on_model_waits)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(
                 self.protocol, self.jobs, app.plans.cancel, self._congested, self.words

@@ -96,7 +96,7 @@ class Application:
         usable = tools.before_commands()
         jobs = Jobs(self._job_failed)
         plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
-        feed = Feed(plan_store, models.known_keys)
+        feed = Feed(plan_store, models.known_keys, models.waits)
         warn = partial(feed.notice, "warning")
         templates = Templates(ledger, plan_store)
         rules = StepRules(session, tools, templates.find)

@@ -224,9 +224,9 @@ class PlanHead(Wire):
     """A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`.
 
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or its model cannot
-    be used. A cause in `causes` calls for the user until it
-    is answered; `decisions` counts the cards. `partly`: it has completed without the steps of `left`; `rest` is a
-    request for them. `workedOn`: it holds work that is lost with it.
+    be used, `looked` what a draft has looked at last. A cause in `causes` calls for the user until it is answered;
+    `decisions` counts the cards. `partly`: it has completed without the steps of `left`; `rest` is a request for them.
+    `workedOn`: it holds work that is lost with it.
     """
 
     plan: Plan
@@ -246,6 +246,7 @@ class PlanHead(Wire):
     pause: Maybe[str] = None
     problem: Maybe[Explained] = None
     thought: Maybe[str] = None
+    looked: MaybeMany[str] = None
     estimate: Maybe[str] = None
     estimates: MaybeMany[str] = None
     used: str
