@@ -177,7 +177,13 @@ class Connection:
         app.feed.subscribe_notices(
             lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
         )
-        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, self.words)
+        self.views = Views(
+            self.protocol.notify,
+            self._congested,
+            app.plans.spent,
+            self.words,
+            can_save=self.editor.capabilities.save,
+        )
         self.plan_documents = self._plan_documents(app)
         self.merged = MergedDocuments(app, self.side_files, self.words)
         if self.client.declared.events:

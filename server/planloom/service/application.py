@@ -154,6 +154,7 @@ class Application:
         self.references = references
         self.templates = templates
         self.memory = memory
+        self.unsaved = saver
         self.user_undo = UserUndo(plan_store, session.view, jobs)
         self.requests = NewRequests(session, references, models, templates)
         direct_runs = DirectRuns(session, plan_store, tools, rules)

@@ -147,7 +147,7 @@ def view(plan: Plan, around: Around) -> PlanView:
     pending = plan.pending
     decisions = sum(map(len, (pending.approvals, pending.questions, pending.recoveries, pending.conflicts)))
     counts = progress(plan)
-    offered = tuple(buttons(Situation(plan=plan, words=t)))
+    offered = tuple(buttons(Situation(plan=plan, can_save=around.can_save, words=t)))
     files = changed_files(plan, t)
     shown = steps.views(plan, around, offered)
     return PlanView(

@@ -50,7 +50,7 @@ class Around(NamedTuple):
     """The facts in a view besides the plan: who waits for what, the use of models, and the client's language.
 
     `waited_ms` is how long each step's run has waited for what another step uses, before it waits now. `model_waits` is
-    the work that waits for a model.
+    the work that waits for a model. `can_save`: the editor can be asked to save files.
     """
 
     words: Words
@@ -59,6 +59,7 @@ class Around(NamedTuple):
     waited_ms: Mapping[StepId, int] = {}
     waits_since: Mapping[StepId, datetime] = {}
     model_waits: Waits = NO_WAITS
+    can_save: bool = False
 
 
 class Cause(NamedTuple):

@@ -73,13 +73,19 @@ class Views:
         spent: Callable[[Plan], Spent],
         words: Words,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        can_save: bool = False,
     ) -> None:
-        """`spent` returns what a plan has used of models. While the client is `congested`, nothing is sent."""
+        """`spent` returns what a plan has used of models. While the client is `congested`, nothing is sent.
+
+        `can_save`: the editor can be asked to save files.
+        """
         self._notify = notify
         self._congested = congested
         self._spent = spent
         self._words = words
         self._clock = clock
+        self._can_save = can_save
         self._plans: OrderedDict[PlanId, _Followed] = OrderedDict()
 
     def on_event(self, recorded: ev.Recorded, after: Plan) -> None:
@@ -184,7 +190,13 @@ class Views:
     def _view(self, followed: _Followed, plan: Plan) -> PlanView:
         spent = self._spent(plan)
         around = Around(
-            self._words, spent, followed.waits, followed.waited_ms, followed.since, followed.model_waits
+            self._words,
+            spent,
+            followed.waits,
+            followed.waited_ms,
+            followed.since,
+            followed.model_waits,
+            self._can_save,
         )
         return view(plan, around)
 
