@@ -22,6 +22,7 @@ from planloom.view.actions import Button, Situation, buttons
 from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
 from planloom.view.commands import RanCommand, commands
+from planloom.view.figures import Context
 from planloom.view.problems import Explained
 from planloom.view.states import (
     Around,
@@ -93,10 +94,10 @@ class PlanView(NamedTuple):
     """A plan as people see it.
 
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or cannot use its
-    model, `looked` what a draft has looked at last, `causes` what calls for the user: a cause keeps its key until it
-    is answered. `decisions` counts what waits in cards. `partly`: it has completed without all of its steps, which are
-    `left`; `rest` is a request for them. `changes` are those of a version under review since the one before it.
-    `worked_on`: it holds work that is lost with it.
+    model, `looked` what a draft has looked at last, `context` how full the model's context is, `causes` what calls for
+    the user: a cause keeps its key until it is answered. `decisions` counts what waits in cards. `partly`: it has
+    completed without all of its steps, which are `left`; `rest` is a request for them. `changes` are those of a version
+    under review since the one before it. `worked_on`: it holds work that is lost with it.
     """
 
     plan: Plan
@@ -121,6 +122,7 @@ class PlanView(NamedTuple):
     estimates: tuple[str, ...]
     used: str
     used_lines: tuple[str, ...]
+    context: Context | None
     perspectives: tuple[PerspectiveState, ...]
     draft: DraftView | None
     changes: tuple[PlanChange, ...]
@@ -173,6 +175,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         estimates=figures.estimates(plan, t),
         used=figures.used(plan, around.spent, t),
         used_lines=figures.used_lines(plan, around.spent, t),
+        context=figures.context(plan, around.spent, t),
         perspectives=_perspectives(plan, t),
         draft=_draft(plan),
         changes=plan.revised if plan.status == "pending_approval" else (),
