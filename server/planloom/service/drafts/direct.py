@@ -6,7 +6,6 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.agents import allowed_effects
 from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.values import StepId
-from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
 from planloom.planning.rules.planner import plan_by_rules
@@ -16,23 +15,7 @@ HEADLINE = 80
 """Most characters of a description that is made of a longer text."""
 
 
-class DirectRuns:
-    """Begins direct runs."""
-
-    def __init__(self, session: Session, plan_store: PlanStore, tools: Registry, rules: StepRules) -> None:
-        self._session = session
-        self._plan_store = plan_store
-        self._tools = tools
-        self._rules = rules
-
-    def begin(self, plan: Plan) -> Plan:
-        """Record the steps of the request; the caller then has them executed."""
-        direct = direct_run(plan, self._tools, self._session)
-        steps = self._rules.with_approvals(direct.steps, reviewed=False)
-        return self._plan_store.record(plan.plan_id, direct.model_copy(update={"steps": steps}))
-
-
-def direct_run(plan: Plan, tools: Registry, session: Session) -> ev.PlanDirect:
+def direct_run(session: Session, tools: Registry, rules: StepRules, plan: Plan) -> ev.PlanDirect:
     """The request as literal tool calls, if it consists of calls that are allowed; else as one step for the model."""
 
     # "Could you delete a.txt?" is an order, but its words alone do not suffice to delete.
@@ -47,7 +30,9 @@ def direct_run(plan: Plan, tools: Registry, session: Session) -> ev.PlanDirect:
     review = session.settings.execution.review
     steps = plan_by_rules(plan.request, tools, plan.attachments, session.view.has)
     if steps and all(map(allowed, steps)):
-        return ev.PlanDirect(steps=steps, sequential=True, author="rules", review=review)
+        return ev.PlanDirect(
+            steps=rules.with_approvals(steps), sequential=True, author="rules", review=review
+        )
     whole = Step(
         step_id=StepId("step_1"),
         description=headline(plan.request),

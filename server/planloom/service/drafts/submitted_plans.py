@@ -14,7 +14,7 @@ from planloom.planning.investigations.planner import WrittenSteps
 from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.port import PlanDrafted
 from planloom.service.drafts.direct import HEADLINE
-from planloom.service.drafts.drafting import Drafting
+from planloom.service.drafts.drafts import Drafting
 from planloom.service.drafts.plan_surroundings import PlanSurroundings
 from planloom.tools.registry import Registry
 from planloom.tools.tool import shortened
@@ -55,14 +55,14 @@ class DirectRunPlans:
         read = self._read(plan, running, submitted)
         return read if isinstance(read, str) else ""
 
-    def put_to_review(
+    async def put_to_review(
         self, plan: Plan, running: Step, submitted: Args, model: str | None, reads: tuple[FileRead, ...]
     ) -> None:
         """Record the plan in place of the run, whose changes are settled. `reads` is what the run has read."""
         drafted = self._read(plan, running, submitted)
         assert not isinstance(drafted, str), "the plan was read before the changes were settled"
         done = done_so_far(plan, running, self._clock())
-        self._drafting.put_to_review(plan.plan_id, drafted._replace(files_read=reads), model, done)
+        await self._drafting.put_to_review(plan.plan_id, drafted._replace(files_read=reads), model, done)
 
     def _read(self, plan: Plan, running: Step, submitted: Args) -> PlanDrafted | str:
         done = done_so_far(plan, running, self._clock())
