@@ -44,14 +44,13 @@ from planloom.service.actions.messages import Messages
 from planloom.service.actions.plans import Plans
 from planloom.service.actions.rules import Rules
 from planloom.service.actions.steps import Steps
-from planloom.service.drafts.direct import direct_run
+from planloom.service.drafts.direct import DirectRunPlans, direct_run
 from planloom.service.drafts.drafts import Drafting, Drafts
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.new_request import NewRequests
 from planloom.service.drafts.plan_surroundings import PlanSurroundings
 from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.planning_conversations import PlanningConversations
-from planloom.service.drafts.submitted_plans import DirectRunPlans
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
 from planloom.service.memory import Memory
