@@ -52,7 +52,7 @@ imports: $(READY)
 	@$(BIN)/lint-imports --no-cache
 
 unit: $(READY)
-	@$(PYTEST) -m 'not slow and not process'
+	@PLANLOOM_QUICK=1 $(PYTEST) -m 'not slow and not process'
 
 test: $(READY) format lint types imports ## Every check and every test
 	@$(PYTEST) || { echo "Once more what has failed; a test that fails twice fails the run."; \

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.depth import rounds
+from tests.depth import QUICK, few, rounds
 from tests.support.warm_server import WarmServers, shared
 
 EXPLORING = os.environ.get("PLANLOOM_EXPLORE") == "1"
@@ -41,6 +41,13 @@ settings.load_profile("planloom")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A run in the background ignores it, and every process that a test starts would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if QUICK:
+        kept = few(items)
+        config.hook.pytest_deselected(items=[*{*items} - {*kept}])
+        items[:] = kept
 
 
 @pytest.fixture

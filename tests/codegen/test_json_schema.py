@@ -34,6 +34,7 @@ def golden() -> Iterator[tuple[str, Any]]:
 GOLDEN = dict(golden())
 
 
+@pytest.mark.slow
 def test_it_is_a_schema_of_its_draft() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     known = {f"#/$defs/{name}" for name in SCHEMA["$defs"]}

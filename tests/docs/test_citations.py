@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 PROJECT = Path(__file__).parents[2]
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (PROJECT / "docs").glob("*.md")}
 RULES = r"[A-Z]\d{1,2}(?:(?:, | to | and )[A-Z]\d{1,2})*"
@@ -62,6 +64,7 @@ def rules(cited: str) -> Iterator[str]:
             yield f"{first[0]}{number}"
 
 
+@pytest.mark.slow
 def test_every_page_and_anchor_that_is_cited_exists() -> None:
     missing = []
     cited = 0

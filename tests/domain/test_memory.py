@@ -82,6 +82,7 @@ def wrong(cases: Iterable[Case]) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_request_on_the_same_subject_finds_the_entry_and_no_other_does() -> None:
     _, cases = data()
     share, missed = recall(cases)

@@ -143,6 +143,7 @@ def test_of_changes_far_apart_each_is_merged_in_its_place() -> None:
     assert (lines[50_002], lines[98_995], len(lines)) == ("theirs\n", "other\n", 99_997)
 
 
+@pytest.mark.slow
 def test_a_text_compared_in_parts_is_merged_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "_MARGIN", 500)
     parts = 0

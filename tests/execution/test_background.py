@@ -100,6 +100,7 @@ async def direct(room: Studio) -> Plan:
     return await room.run("Look after the server.", mode="direct")
 
 
+@pytest.mark.slow
 async def test_a_model_starts_a_server_uses_it_and_stops_it(tmp_path: Path) -> None:
     def fetch(result: str) -> Turn:
         found = re.search(r"listening on (\d+)", result)
@@ -172,6 +173,7 @@ async def test_cancelling_the_plan_stops_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("watched")
+@pytest.mark.slow
 async def test_later_steps_are_told_of_it_and_read_it(tmp_path: Path) -> None:
     model = Player([makes(SLEEPS), DONE, read(wait_seconds=0), DONE])
     async with studio(tmp_path, settings=ALLOWED) as room:
@@ -185,6 +187,7 @@ async def test_later_steps_are_told_of_it_and_read_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("watched")
+@pytest.mark.slow
 async def test_only_new_output_is_read_and_waited_for(tmp_path: Path) -> None:
     command = "echo one; until test -e go; do sleep 0.05; done; echo two; exit 4"
     model = Player(
@@ -340,6 +343,7 @@ async def died(ledger: DyingLedger) -> None:
 
 
 @pytest.mark.usefixtures("watched")
+@pytest.mark.slow
 async def test_a_literal_step_starts_one_for_the_steps_after_it(tmp_path: Path) -> None:
     model = Player([read(wait_seconds=0), DONE])
     async with studio(tmp_path, settings=ALLOWED) as room:

@@ -451,6 +451,7 @@ async def test_a_models_writes_are_made_before_its_command(decision: str, tmp_pa
         assert room.path("seen.txt").exists() == (decision == "allow")
 
 
+@pytest.mark.slow
 async def test_commands_of_models_and_checks_have_the_terminal_one_after_another(tmp_path: Path) -> None:
     """The model accepts several requests at a time, the terminal one command of all plans."""
     line = "mkdir busy && sleep 0.1 && rmdir busy"
@@ -478,6 +479,7 @@ async def test_commands_of_models_and_checks_have_the_terminal_one_after_another
         assert dict(told) == {plan_id: () for plan_id, _ in told}, "none waits at the end"
 
 
+@pytest.mark.slow
 async def test_who_waits_for_the_terminal_is_told_who_has_it_then(tmp_path: Path) -> None:
     done = ("task_completed", {"summary": "Ran it."})
     model = ScriptedModel([makes(("run_command", {"command": "sleep 0.3"}), done, repeat=True)])

@@ -21,6 +21,7 @@ def read(**args: object) -> Turn:
     return makes(("read_output", {"command_id": "o1", **args}))
 
 
+@pytest.mark.slow
 async def test_a_long_output_is_read_again_by_pattern_and_by_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from tests.support.real_application import real_application
 from tests.support.warm_server import WarmServers
 
 
+@pytest.mark.slow
 def test_the_cases_reach_every_method_and_are_the_same_for_a_seed() -> None:
     cases, again = Cases(3, Known()), Cases(3, Known())
     made = [cases.next() for _ in range(3_000)]

@@ -233,6 +233,7 @@ async def press(client: LspClient, reader: Reader, title: str, word: str) -> Non
     await client.request("workspace/executeCommand", command)
 
 
+@pytest.mark.slow
 async def test_steps_are_skipped_taken_back_undone_and_redone_from_the_document(folder: Path) -> None:
     async with plain(folder) as client:
         reader = Reader(client, Start=None, Allow="Allow once")
@@ -413,6 +414,7 @@ async def test_what_an_approval_without_files_asks_is_served(folder: Path) -> No
         assert served["text"] == "Is the backup made?\n"
 
 
+@pytest.mark.slow
 async def test_an_offer_that_nobody_answers_does_not_hold_up_the_questions_of_plans(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -241,6 +241,7 @@ async def test_a_failed_step_is_a_message(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("can_show", [True, False])
+@pytest.mark.slow
 async def test_a_conflict_is_a_document_with_both_and_a_message(
     tmp_path: Path, press: str, text: str, can_show: bool
 ) -> None:
@@ -283,6 +284,7 @@ async def test_a_conflict_is_a_document_with_both_and_a_message(
 
 
 @pytest.mark.parametrize("place", ["the merged document", "the plan's document"])
+@pytest.mark.slow
 async def test_a_conflict_is_left_edited_and_taken_from_a_document(tmp_path: Path, place: str) -> None:
     """After a message that was dismissed, or answered too early; nothing is taken that still has both."""
     (tmp_path / "a.txt").write_text("old\n")

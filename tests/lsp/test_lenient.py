@@ -93,6 +93,7 @@ async def test_a_client_that_answers_everything_twice_is_taken_at_its_first_word
 
 
 @pytest.mark.parametrize("late", [True, False], ids=["late", "never"])
+@pytest.mark.slow
 async def test_a_client_that_does_not_answer_in_time_loses_nothing(folder: Path, *, late: bool) -> None:
     """What only shows something is not waited for: the document, the lenses, the edits of the document."""
     async with plain(folder) as client:

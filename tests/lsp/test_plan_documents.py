@@ -95,6 +95,7 @@ async def diagnosed(client: LspClient, message: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 async def test_a_plan_is_shown_started_and_followed_in_its_document(folder: Path) -> None:
     async with plain(folder) as client:
         reader = Reader(client, Start="Start execution", Allow="Allow once")
@@ -108,6 +109,7 @@ async def test_a_plan_is_shown_started_and_followed_in_its_document(folder: Path
         assert (folder / ".planloom" / ".gitignore").read_text() == "*\n"
 
 
+@pytest.mark.slow
 async def test_what_is_typed_into_the_document_is_the_plan(folder: Path) -> None:
     async with plain(folder) as client:
         reader = Reader(client, Start=None, Allow="Allow once")
@@ -163,6 +165,7 @@ async def test_the_state_is_written_beside_what_is_not_saved_yet(folder: Path) -
         assert "List all files" in reader.text
 
 
+@pytest.mark.slow
 async def test_an_editor_that_tells_its_changes_late_gets_no_edit_of_an_older_text(folder: Path) -> None:
     async with plain(folder, late=0.3) as client:
         reader = Reader(client)
@@ -182,6 +185,7 @@ async def test_an_editor_that_tells_its_changes_late_gets_no_edit_of_an_older_te
         assert client.editor.misplaced == []
 
 
+@pytest.mark.slow
 async def test_what_is_typed_while_the_document_is_brought_up_to_date_stays_in_its_line(folder: Path) -> None:
     """The editor tells late and compares no versions, so that edits of the document are made in the wrong lines."""
     capabilities = {**FULL, "workspace": {"applyEdit": True}}
@@ -266,6 +270,7 @@ async def asked(client: LspClient, reader: Reader, method: str, **more: Any) -> 
     return await client.request(f"textDocument/{method}", {"textDocument": {"uri": reader.shown[0]}, **more})
 
 
+@pytest.mark.slow
 async def test_the_document_offers_what_can_be_done_and_does_it(folder: Path) -> None:
     async with plain(folder) as client:
         reader = Reader(client, Start=None, Allow="Allow once")
@@ -381,6 +386,7 @@ async def test_a_document_of_an_earlier_server_shows_its_plan_again(folder: Path
         assert "Start execution" in [each["command"]["title"] for each in lenses]
 
 
+@pytest.mark.slow
 async def test_a_plan_that_another_server_runs_is_said_to_be_and_taken_over_when_that_one_ends(
     folder: Path, ledger: Path
 ) -> None:
@@ -432,6 +438,7 @@ async def chosen(client: LspClient, action: dict[str, Any]) -> None:
     await client.request("workspace/executeCommand", command)
 
 
+@pytest.mark.slow
 async def test_a_question_is_answered_by_what_is_selected(folder: Path) -> None:
     async with plain(folder) as client:
         reader = Reader(client)
@@ -456,6 +463,7 @@ async def test_a_question_is_answered_by_what_is_selected(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("by", ["codeLens", "codeAction"])
+@pytest.mark.slow
 async def test_a_question_is_answered_behind_its_line_in_the_document(folder: Path, by: str) -> None:
     """Nothing is done while the answer is typed, nor by a save; it stays as a quotation."""
     async with plain(folder) as client:
@@ -825,6 +833,7 @@ async def test_a_document_that_was_changed_without_a_server_is_not_written_over(
 
 
 @pytest.mark.parametrize("late", [0.0, 0.02])
+@pytest.mark.slow
 async def test_someone_types_anywhere_while_the_plan_runs(folder: Path, late: float) -> None:
     """Nothing typed is lost, and once it is taken back the document says what has become of the plan."""
     steps = "\n".join(

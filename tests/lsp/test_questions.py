@@ -162,6 +162,7 @@ async def test_what_waits_in_a_paused_plan_is_asked_at_the_next_start(folder: Pa
         assert not user.messages
 
 
+@pytest.mark.slow
 async def test_a_step_that_waits_is_seen_in_the_document_after_its_message_was_dismissed(
     folder: Path,
 ) -> None:

@@ -140,6 +140,7 @@ async def test_a_server_that_was_down_is_asked_again() -> None:
         assert (await model.capabilities()).context_tokens == 8192
 
 
+@pytest.mark.slow
 async def test_a_server_whose_probe_hangs_is_not_probed_again_at_each_request() -> None:
     probed = 0
 

@@ -157,6 +157,7 @@ async def test_memory_is_bounded(protocol: str, fault: str) -> None:
 
 
 @every_protocol
+@pytest.mark.slow
 async def test_no_connection_is_left_open(protocol: str) -> None:
     """A fault closes its connection at once, which the server notices."""
     spoken = PROTOCOLS[protocol]

@@ -125,6 +125,7 @@ async def test_a_rule_of_the_folder_holds_in_every_plan_of_it(
         assert (await answered(room, "run `git status`"))[0] == 1
 
 
+@pytest.mark.slow
 async def test_a_rule_gives_no_more_than_was_allowed_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ async def test_a_rule_gives_no_more_than_was_allowed_with_it(
         assert (await answered(room, "run `npm test`"))[0] == 1
 
 
+@pytest.mark.slow
 async def test_an_answer_for_the_plan_covers_what_its_rule_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -268,6 +268,7 @@ def test_any_line_is_split(line: str) -> None:
         assert each.words
 
 
+@pytest.mark.slow
 def test_a_line_built_to_be_slow_takes_linear_time() -> None:
     began = time.process_time()
     for mark in ("$(", "`", "'", '"', "\\", "(", "a ", "$(a", "|"):

@@ -32,6 +32,7 @@ def test_everything_that_a_display_may_ignore_is_hidden() -> None:
     assert [f"{ord(char):X}" for char in EVERY if hidden.match(char) and not is_hidden(char)] == []
 
 
+@pytest.mark.slow
 def test_the_lists_of_ranges_are_those_of_unicode() -> None:
     for own, theirs in ((IGNORABLE, r"\p{Default_Ignorable_Code_Point}"), (SPACES, r"[\p{Zs}--[ ]]")):
         ours, unicode = re.compile(f"[{own}]"), regex.compile(theirs, regex.V1)

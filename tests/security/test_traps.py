@@ -91,6 +91,7 @@ def trap(folder: Path) -> None:
 
 
 @needs_pipes
+@pytest.mark.slow
 async def test_a_folder_of_traps_is_listed_searched_and_attached_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

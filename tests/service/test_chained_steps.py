@@ -101,6 +101,7 @@ async def played(folder: Path, seed: int) -> str:
 
 
 @pytest.mark.deep
+@pytest.mark.slow
 async def test_each_effect_is_made_once(tmp_path: Path) -> None:
     wrong = []
     for seed in range(rounds(12, 100)):

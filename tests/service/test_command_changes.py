@@ -221,6 +221,7 @@ async def test_what_the_user_types_after_a_command_stays_when_it_is_taken_back(t
         assert at.text("a.txt") == "one\ntwo\nMINE\n"
 
 
+@pytest.mark.slow
 async def test_edits_of_the_plan_beside_a_background_command_are_not_the_commands(tmp_path: Path) -> None:
     command = "echo > begun; read x < go; echo X > made.txt; echo > begun; sleep 60"
     model = ScriptedModel(

@@ -76,6 +76,7 @@ async def test_a_condition_reads_steps_files_and_the_environment(
 
 
 @pytest.mark.parametrize("count", [1_001, 10_001])
+@pytest.mark.slow
 async def test_a_glob_takes_all_files_or_says_that_they_are_too_many(tmp_path: Path, count: int) -> None:
     files = {f"{number}.txt": "" for number in range(count)}
     async with studio(tmp_path, files, settings={"execution.onFailure": "skip"}) as at:

@@ -117,6 +117,7 @@ async def test_the_question_what_to_do_about_a_failed_step_fits_the_context(
 
 
 @pytest.mark.skipif(GIT is None or os.name == "nt", reason="git is stood in for by a shell script")
+@pytest.mark.slow
 async def test_a_listing_that_takes_long_after_a_command_is_not_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -248,6 +248,7 @@ async def test_a_call_that_fails_beside_the_end_leads_to_another_request(
     [("read_file", {"path": "a.txt"}), ("run_command", {"command": "sleep 9", "background": True})],
     ids=["reads", "runs on"],
 )
+@pytest.mark.slow
 async def test_the_end_beside_a_call_whose_result_proves_nothing_is_set_aside(
     tmp_path: Path, call: tuple[str, dict[str, Any]]
 ) -> None:

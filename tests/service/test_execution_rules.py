@@ -117,6 +117,7 @@ class SlowModel(ScriptedModel):
             yield event
 
 
+@pytest.mark.slow
 async def test_waiting_for_the_model_does_not_count(tmp_path: Path) -> None:
     async with studio(tmp_path, settings={"execution.stepTimeoutSeconds": 0.5}) as at:
         plan = await planned(at, "Work", ("Look", "look"))

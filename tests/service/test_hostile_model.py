@@ -13,6 +13,7 @@ CHANCE = 0.3
 
 
 @pytest.mark.deep
+@pytest.mark.slow
 async def test_no_plan_loops_claims_falsely_or_repeats_an_effect(tmp_path: Path) -> None:
     kinds = []
     for seed in range(1_000, 1_000 + rounds(12, 80)):

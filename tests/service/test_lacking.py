@@ -103,6 +103,7 @@ async def test_a_plan_keeps_its_tools_while_a_repository_comes_to_be(tmp_path: P
 
 @pytest.mark.skipif(sys.platform == "win32", reason="this is a shell command")
 @pytest.mark.parametrize("can", [ALL, CONSTRAINED], ids=["native", "JSON"])
+@pytest.mark.slow
 async def test_what_follows_a_command_is_shown_from_the_first_request(
     tmp_path: Path, can: Capabilities
 ) -> None:

@@ -176,6 +176,7 @@ async def test_another_plan_waits_for_the_file_too(tmp_path: Path) -> None:
         assert at.text("a.txt") == MADE.replace("three", "THREE")
 
 
+@pytest.mark.slow
 async def test_a_late_yes_without_the_change_is_not_believed(tmp_path: Path) -> None:
     async with given_up(tmp_path, CLIENTS["open"], Hang()) as (at, plan):
         at.editor.wake(makes=False, says=True)

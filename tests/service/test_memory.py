@@ -163,6 +163,7 @@ async def test_keys_are_masked_in_what_is_kept(tmp_path: Path) -> None:
         assert key not in kept.model_dump_json() and kept.findings == ("It uses [key].",)
 
 
+@pytest.mark.slow
 async def test_a_request_that_names_very_many_files_is_kept_and_searched(
     tmp_path: Path, ledger: Path
 ) -> None:

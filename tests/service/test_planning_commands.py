@@ -52,6 +52,7 @@ def last(model: ScriptedModel) -> str:
 
 
 @needs_throwaway
+@pytest.mark.slow
 async def test_the_tests_are_run_after_one_question_and_leave_nothing_behind(tmp_path: Path) -> None:
     again = runs("pytest test_calc.py -k 'double'")
     async with planning(tmp_path, runs(), again, SUBMITS, DONE) as (at, asked, model):

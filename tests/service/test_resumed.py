@@ -412,6 +412,7 @@ ONE_EDIT = Job("1. one thing", {"Insert": (("edit_file", INSERT),)})
 
 
 @pytest.mark.parametrize("job", [Job('1. Replace "two" with "two INS" in a.txt'), ONE_EDIT])
+@pytest.mark.slow
 async def test_an_edit_that_may_have_been_made_is_asked_with_a_warning_before_it_is_made_again(
     tmp_path: Path, job: Job
 ) -> None:
@@ -431,6 +432,7 @@ async def test_an_edit_that_may_have_been_made_is_asked_with_a_warning_before_it
         assert at.text("a.txt") == "one\ntwo, INS\nthree\n"
 
 
+@pytest.mark.slow
 async def test_a_model_may_not_call_a_step_done_that_left_a_file_in_doubt_unread(tmp_path: Path) -> None:
     settings = {"execution.review": "auto", "approvals.write": "allow"}
     model = ScriptedModel([makes(("edit_file", INSERT)), makes(DONE), makes(DONE), makes(DONE)])

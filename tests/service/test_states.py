@@ -190,6 +190,7 @@ async def test_a_plan_of_a_living_server_is_read_but_not_changed_by_another(tmp_
             await other.app.close()
 
 
+@pytest.mark.slow
 async def test_a_server_that_starts_before_its_predecessor_has_ended_takes_the_plan_over(
     tmp_path: Path,
 ) -> None:

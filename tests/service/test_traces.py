@@ -82,6 +82,7 @@ async def test_a_failed_step_is_an_error_and_without_a_file_nothing_is_written(t
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")
+@pytest.mark.slow
 async def test_a_file_that_takes_nothing_holds_up_no_plan(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

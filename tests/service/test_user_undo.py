@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from planloom.domain.plans.plan import Plan
 from tests.support.studio import Studio, studio
 
@@ -113,6 +115,7 @@ async def test_an_undo_by_planloom_is_reported_once(tmp_path: Path) -> None:
         assert reverted(at, plan) == [None, None]
 
 
+@pytest.mark.slow
 async def test_typing_in_a_large_file_that_a_plan_changed_never_joins_its_text(tmp_path: Path) -> None:
     async with studio(tmp_path, {"a.txt": "old\n" + "line\n" * 400_000}) as at:
         at.editor.open(at.path("a.txt"))

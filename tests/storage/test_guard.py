@@ -177,6 +177,7 @@ def test_a_holder_on_another_machine_is_believed_as_long_as_its_file_is_fresh(
     assert [path.name for path in tmp_path.glob("*.server*")] == ["l.db.server"]
 
 
+@pytest.mark.slow
 def test_of_many_that_find_a_stale_file_one_wins(no_locks: Path, tmp_path: Path) -> None:
     held = tmp_path / "l.db.server"
     held.write_text(json.dumps({"holder": "another", "pid": 1, "host": "there"}))

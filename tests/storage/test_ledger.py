@@ -166,6 +166,7 @@ def test_a_full_disk_is_said_until_something_can_be_written_again(tmp_path: Path
     assert said == [error.value.message, None]
 
 
+@pytest.mark.slow
 def test_a_ledger_that_is_locked_as_it_opens_is_not_replaced(tmp_path: Path) -> None:
     Ledger(tmp_path / "l.db").close()
     with closing(sqlite3.connect(tmp_path / "l.db", isolation_level=None)) as raw:

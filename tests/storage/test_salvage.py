@@ -177,6 +177,7 @@ def test_a_ledger_in_use_is_not_repaired(tmp_path: Path) -> None:
         assert found.is_sound and len(found.readable) == PLANS + 2
 
 
+@pytest.mark.slow
 def test_no_server_opens_a_ledger_while_it_is_repaired(tmp_path: Path) -> None:
     filled(tmp_path / "l.db")
     with examined(tmp_path / "l.db"), pytest.raises(StorageFailed, match="locked"):

@@ -87,6 +87,7 @@ async def test_a_signal_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stubborn", ["", "trap '' TERM HUP INT; "])
+@pytest.mark.slow
 async def test_a_command_is_limited_in_time_and_its_process_group_ends(stubborn: str, tmp_path: Path) -> None:
     began = time.monotonic()
     ended = await sh(f"{stubborn}sleep 60 & echo $! > pid; sleep 61", tmp_path, 0.5)

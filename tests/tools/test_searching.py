@@ -246,6 +246,7 @@ async def test_a_match_that_begins_with_empty_lines_is_that_of_its_first_word(tm
     assert result.text == "a\n4\tdef one():\n7\t    def two():"
 
 
+@pytest.mark.slow
 async def test_a_pattern_that_never_ends_is_stopped(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"a.txt": "a" * 2_000 + "!\n"})
     result = await desk.call("search_text", pattern=r"(.*)(.*)(.*)(.*)(.*)(.*)[zq]$", regex=True)

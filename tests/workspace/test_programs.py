@@ -187,6 +187,7 @@ def test_what_is_started_gets_no_key_and_may_not_fetch(
     assert wanted.items() <= given.items()
 
 
+@pytest.mark.slow
 def test_every_start_of_a_process_goes_through_the_starter() -> None:
     package = Path(planloom.__file__).parent
     found = {

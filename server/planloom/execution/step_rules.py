@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from planloom.domain.plans.covered_calls import stands_whole
@@ -10,14 +11,14 @@ from planloom.domain.plans.plan import Plan, Step
 from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.plans.validation import Problem, errors, problems
 from planloom.domain.safety.confinement import Confinement
-from planloom.domain.values import Json, PlanId
+from planloom.domain.values import Json, PlanId, StepId
 from planloom.execution.effects.command_approval import CommandProposal, is_harmless
 from planloom.execution.effects.proposals import is_plain
 from planloom.execution.session import Session
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.processes.commands import Command
 from planloom.tools.registry import Registry
-from planloom.workspace.paths.resolver import ResolvedPath, resolve
+from planloom.workspace.paths.resolver import ResolvedPath, Resolver
 
 
 class StepRules:
@@ -47,43 +48,31 @@ class StepRules:
     def _problems(self, steps: Sequence[Step], *, sequential: bool) -> tuple[Problem, ...]:
         return problems(steps, self._tools.rules(), sequential=sequential, template_of=self._template_of)
 
-    def with_approvals(self, steps: Sequence[Step], *, reviewed: bool = True) -> tuple[Step, ...]:
-        """The steps, each with whether the policy asks before its tool's effect, once a person has approved the plan
-        if it is `reviewed`.
-        """
+    def with_approvals(self, steps: Sequence[Step], covered: Collection[StepId] = ()) -> tuple[Step, ...]:
+        """The steps, each with whether the policy asks before its tool's effect, which it does not if it is covered."""
         policy = self._session.settings.approvals.policy()
-        reviewed = reviewed and policy.plan == "literal"
         marked: list[Step] = []
-        written: set[Path] = set()
         for step in steps:
             tool = self._tools.get(step.tool or "")
-            asks = tool is not None and policy.verdict(tool.effect) == "ask"
-            asks = asks and not (reviewed and stands_whole(step) and self._is_covered(step, written))
+            asks = tool is not None and policy.verdict(tool.effect) == "ask" and step.step_id not in covered
             if step.requires_approval == asks:
                 marked.append(step)
             else:
                 marked.append(step.model_copy(update={"requires_approval": asks}))
         return tuple(marked)
 
-    def _is_covered(self, step: Step, written: set[Path]) -> bool:
-        """Whether the approval of the plan will cover a literal call, by what can be known before it runs.
+    async def for_review(self, steps: Sequence[Step]) -> tuple[Step, ...]:
+        """The steps, each with whether the policy still asks once a person has approved the plan."""
+        literal = self._session.settings.approvals.policy().plan == "literal"
+        whole = [step for step in steps if literal and stands_whole(step)]
+        covered = {step.step_id for step in whole if step.tool == "run_command" and self._is_harmless(step)}
+        if writing := [step for step in whole if step.tool in ("write_file", "create_folder")]:
+            covered |= await asyncio.to_thread(_new_places, Resolver(self._session.view.roots), writing)
+        return self.with_approvals(steps, covered)
 
-        `written` are the files of earlier steps, to which this one's is added.
-        """
+    def _is_harmless(self, step: Step) -> bool:
         args = step.args or {}
-        if step.tool == "run_command":
-            return self._is_harmless(args.get("command"), in_background=bool(args.get("background")))
-        if step.tool not in ("write_file", "create_folder"):
-            return False
-        path = str(args.get("path"))
-        place = resolve(self._session.view.roots, path, for_="write")
-        if not isinstance(place, ResolvedPath) or place.path in written:
-            return False
-        written.add(place.path)
-        is_new = not place.exists or (step.tool == "create_folder" and place.path.is_dir())
-        return is_new and is_plain(place, path)
-
-    def _is_harmless(self, text: Json, *, in_background: bool) -> bool:
+        text = args.get("command")
         line, argv = (text, ()) if isinstance(text, str) else (None, tuple(map(str, _listed(text))))
         command = Command(
             cwd=Path(),
@@ -91,11 +80,27 @@ class StepRules:
             timeout_seconds=None,
             line=line,
             argv=argv,
-            background=in_background,
+            background=bool(args.get("background")),
             confinement=Confinement(network=self._session.settings.commands.network),
         )
         has = self._session.command_abilities(abilities())
         return is_harmless(CommandProposal(PlanId(""), None, "", command, has))
+
+
+def _new_places(resolver: Resolver, steps: Sequence[Step]) -> set[StepId]:
+    """The steps that make a plain file or folder where the disk has none yet and no earlier step writes."""
+    new: set[StepId] = set()
+    written: set[Path] = set()
+    for step in steps:
+        path = str((step.args or {}).get("path"))
+        place = resolver.path(path, for_="write")
+        if not isinstance(place, ResolvedPath) or place.path in written:
+            continue
+        written.add(place.path)
+        is_new = not place.exists or (step.tool == "create_folder" and place.path.is_dir())
+        if is_new and is_plain(place, path):
+            new.add(step.step_id)
+    return new
 
 
 def _listed(value: Json) -> list[Json]:

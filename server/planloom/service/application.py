@@ -44,15 +44,13 @@ from planloom.service.actions.messages import Messages
 from planloom.service.actions.plans import Plans
 from planloom.service.actions.rules import Rules
 from planloom.service.actions.steps import Steps
-from planloom.service.drafts.direct import DirectRuns
-from planloom.service.drafts.drafting import Drafting
-from planloom.service.drafts.drafts import Drafts
+from planloom.service.drafts.direct import DirectRunPlans, direct_run
+from planloom.service.drafts.drafts import Drafting, Drafts
 from planloom.service.drafts.followup import FollowUp
 from planloom.service.drafts.new_request import NewRequests
 from planloom.service.drafts.plan_surroundings import PlanSurroundings
 from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.planning_conversations import PlanningConversations
-from planloom.service.drafts.submitted_plans import DirectRunPlans
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
 from planloom.service.memory import Memory
@@ -157,8 +155,8 @@ class Application:
         self.unsaved = saver
         self.user_undo = UserUndo(plan_store, session.view, jobs)
         self.requests = NewRequests(session, references, models, templates)
-        direct_runs = DirectRuns(session, plan_store, tools, rules)
-        drafts = Drafts(plan_store, jobs, conductor, self.requests, drafting, direct_runs)
+        direct = partial(direct_run, session, tools, rules)
+        drafts = Drafts(plan_store, jobs, conductor, self.requests, drafting, direct)
         self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
         self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models)
         self.steps = Steps(plan_store, turns, conductor, rules)

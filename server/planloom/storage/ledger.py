@@ -135,6 +135,8 @@ class Ledger:
 
     async def ready(self) -> None:
         """Wait until no other program has the ledger locked. Raises StorageFailed after `patience` seconds."""
+        if self._file is None:
+            return
         retrying = AsyncRetrying(
             retry=retry_if_exception(is_busy),
             stop=stop_after_delay(self._patience),
@@ -152,8 +154,6 @@ class Ledger:
 
     def _lock_once(self) -> None:
         """Take and release the lock for writing. Raises sqlite3.Error."""
-        if self._file is None:
-            return
         connection = self._connection
         connection.execute("PRAGMA busy_timeout = 0")
         try:

@@ -1,4 +1,4 @@
-"""The rules of events of drafting and review."""
+"""The rules of events of drafting and review, and of what the user says to a plan."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.fold_calls import close_run, with_staged
-from planloom.domain.events.fold_messages import with_dropped, with_read
 from planloom.domain.events.folding import (
     ALIVE,
     DRAFT,
     NOT_PAUSED,
+    OPEN,
     REVIEW,
     IllegalTransition,
     as_plan_steps,
@@ -23,7 +23,7 @@ from planloom.domain.events.folding import (
 )
 from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.editing import MoveStep
-from planloom.domain.plans.plan import NOTHING_PENDING, DraftOutcome, Plan, Step
+from planloom.domain.plans.plan import NOTHING_PENDING, DraftOutcome, Plan, Step, UserMessage
 from planloom.domain.plans.revision import is_to_come, plan_changes, widening
 from planloom.domain.values import Instant, StepId
 
@@ -253,3 +253,32 @@ def _to_review(plan: Plan, **changes: Any) -> Plan:
         asking=(),
         **changes,
     )
+
+
+@folds(ev.PlanMessage, when=OPEN)
+def plan_message(plan: Plan, event: ev.PlanMessage, at: Instant) -> Plan:
+    """The plan with one more message, which nobody has read yet, and what it attaches."""
+    said = (*plan.messages, UserMessage(text=event.text, at=at))
+    return updated(plan, messages=said, attachments=(*plan.attachments, *event.attachments))
+
+
+@folds(ev.MessagesRead, when=ALIVE)
+def messages_read(plan: Plan, event: ev.MessagesRead, _at: Instant) -> Plan:
+    """The plan with its first messages read by a step."""
+    return with_read(plan, event.count)
+
+
+def with_read(plan: Plan, count: int | None = None) -> Plan:
+    """The plan with its first `count` messages read; None means all."""
+    first, rest = plan.messages[:count], () if count is None else plan.messages[count:]
+    return updated(plan, messages=(*map(_read, first), *rest))
+
+
+def with_dropped(plan: Plan, draft: Plan) -> Plan:
+    """The plan before a draft that came to nothing, with the messages that came for the draft, which are dropped."""
+    later = draft.messages[len(plan.messages) :]
+    return updated(plan, messages=(*plan.messages, *(updated(each, state="dropped") for each in later)))
+
+
+def _read(message: UserMessage) -> UserMessage:
+    return updated(message, state="read") if message.state == "open" else message

@@ -8,7 +8,7 @@ from __future__ import annotations
 from planloom.domain.events import catalog as ev
 
 # Each of these declares its rules when it is imported.
-from planloom.domain.events import fold_draft, fold_effects, fold_messages, fold_status, fold_steps  # noqa: F401
+from planloom.domain.events import fold_draft, fold_effects, fold_status, fold_steps  # noqa: F401
 from planloom.domain.events.folding import RULES, IllegalTransition, updated, with_waits
 from planloom.domain.plans.plan import Plan
 from planloom.domain.values import PlanId, SessionId

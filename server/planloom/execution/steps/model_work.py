@@ -88,7 +88,7 @@ class SubmittedPlans(Protocol):
         """Why the arguments of `submit_plan` are no plan, as a phrase; empty if they are one."""
         ...
 
-    def put_to_review(
+    async def put_to_review(
         self, plan: Plan, running: Step, submitted: Args, model: str | None, reads: tuple[FileRead, ...]
     ) -> None:
         """Record the plan in place of the run, whose changes are settled. `reads` is what the run has read."""
@@ -214,7 +214,7 @@ class ModelWork:
         if isinstance(verdict, Denied) and verdict.cancelled:
             raise CancelledByUser
         reads = await reads_of(run.now, seen, self._context_factory.reading(run.plan))
-        self._submitted.put_to_review(run.plan, run.step, submitted, run.model, reads)
+        await self._submitted.put_to_review(run.plan, run.step, submitted, run.model, reads)
         return Rerouted()
 
     async def _background(

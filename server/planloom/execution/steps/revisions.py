@@ -131,7 +131,7 @@ class PlanRevisions:
 
     def _with_approvals(self, plan: Plan, edited: Sequence[Step]) -> tuple[Step, ...]:
         """The steps, those that have changed with whether the policy asks before their tool's effect."""
-        marked = self._rules.with_approvals(edited, reviewed=False)
+        marked = self._rules.with_approvals(edited)
         return tuple(
             old if old.step_id == self._run.step_id or plan.step(old.step_id) == old else new
             for old, new in zip(edited, marked, strict=True)

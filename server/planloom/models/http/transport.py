@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 import httpx
 
 from planloom.domain.errors import ModelFailed, ModelProblem
+from planloom.models.http.endpoint import shown_url
 from planloom.models.http.keys import Key
 from planloom.models.http.proxies import Proxy
-from planloom.web.addresses import AddressRefused, web_address
+from planloom.web.addresses import DEFAULT_PORTS, AddressRefused, web_address
 from planloom.web.transfer import (
     LOCATION,
     AnswerBroken,
@@ -129,7 +130,7 @@ class HttpClient:
         self._client = strict_client(
             trusted_certificates() if secure or proxy is not None else None,
             httpx.Timeout(silence, connect=timeouts.connect, pool=timeouts.connect),
-            proxy=None if proxy is None else proxy.opened(),
+            proxy=None if proxy is None else _opened(proxy),
         )
         self._find_key = find_key
         self._key_header = key_header
@@ -178,6 +179,22 @@ class HttpClient:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+def _opened(proxy: Proxy) -> httpx.Proxy:
+    """The proxy for the HTTP library. Raises ModelFailed if the URL is none of a proxy."""
+    try:
+        opened = httpx.Proxy(proxy.url if "://" in proxy.url else f"http://{proxy.url}")
+        if opened.url.host and opened.url.scheme in DEFAULT_PORTS and (opened.url.port or 0) < 2**16:
+            return opened
+    except (httpx.InvalidURL, ValueError):
+        pass
+    raise ModelFailed(
+        "model_unavailable",
+        f"The proxy {shown_url(proxy.url)!r} cannot be used.",
+        hint=f"Set {proxy.variable} to an address such as http://proxy.example:3128.",
+        problem=ModelProblem(cause="proxy", address=shown_url(proxy.url)),
+    )
 
 
 def _refused(peer: str, problem: str) -> ModelFailed:

@@ -86,12 +86,12 @@ class Plans(PlanReader):
             raise invalid(problems)
         new = await self._drafts.requests.prepare(CreateRequest(text=request, mode="plan"))
         problem = await self._drafts.problem_of(steps)
+        marked = await self._rules.for_review(steps)
         await self._plan_store.ready()
         plan_id = PlanId(uuid.uuid4().hex)
         self._ledger.keep(plan_id, new.texts)
         self._plan_store.open(plan_id, self._session.session_id, new.start)
         self._turns.ownership.add(plan_id)
-        marked = self._rules.with_approvals(steps)
         ready = ev.PlanReady(
             version=1,
             steps=marked,
@@ -151,7 +151,7 @@ class Plans(PlanReader):
             steps = edit_plan(plan.steps, edits)
             if isinstance(steps, EditRefused):
                 raise invalid(steps.problems)
-            steps = self._rules.with_approvals(steps)
+            steps = await self._rules.for_review(steps)
             self._refuse_errors(plan, steps)
             attachments: tuple[Attachment, ...] = ()
             if asked is not None:

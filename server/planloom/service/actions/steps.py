@@ -113,7 +113,7 @@ class Steps:
             retried = self._plan_store.record(
                 plan_id, ev.RecoveryChosen(step_id=step.step_id, action="retry", by="model")
             )
-            steps = self._rules.with_approvals(inserted(retried, step.step_id, proposal))
+            steps = await self._rules.for_review(inserted(retried, step.step_id, proposal))
             changed = ev.PlanEdited(version=plan.version + 1, edits=(), steps=steps, by="model")
             return self._plan_store.record(plan_id, changed, ev.StepsList(), ev.PlanApprovalRequest())
 
