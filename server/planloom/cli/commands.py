@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import sys
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from planloom.cli import history, past_work, undo
@@ -122,30 +121,41 @@ async def _run(server: Server, args: Namespace, carry: Carry) -> int:
             screen.pause()
 
 
+@contextlib.asynccontextmanager
+async def shown_session(
+    server: Server, args: Namespace, screen: Screen, person: Decider
+) -> AsyncIterator[Session]:
+    """A session whose messages the screen shows. A person is asked first whether folders are trusted.
+
+    Raises as `session` does.
+    """
+    asked = person if isinstance(person, Terminal) else None
+    untrusted = await first_untrusted(args.workspace, trust=args.trust, person=asked)
+    if untrusted is not None:
+        screen.failure(read_only(untrusted), None)
+    async with session(
+        server,
+        args.workspace,
+        say=screen.say,
+        stream=screen.stream,
+        spent=screen.spent,
+        trusted=untrusted is None,
+    ) as running:
+        yield running
+
+
 async def _in_session(
     server: Server,
     args: Namespace,
     carry: Carry,
-    person: Terminal | NonInteractive,
+    person: Decider,
     screen: Screen,
     signals: Signals,
 ) -> int:
-    folders: Sequence[Path] = args.workspace
     flags = Flags(args.yes, args.yes_commands, args.terminal)
     code = FAILED
-    person_at_hand = person if isinstance(person, Terminal) else None
-    untrusted = await first_untrusted(folders, trust=args.trust, person=person_at_hand)
-    if untrusted is not None:
-        screen.failure(read_only(untrusted), None)
     with reported(screen.failure) as failure:
-        async with session(
-            server,
-            folders,
-            say=screen.say,
-            stream=screen.stream,
-            spent=screen.spent,
-            trusted=untrusted is None,
-        ) as running:
+        async with shown_session(server, args, screen, person) as running:
             screen.log_path(running.status.get("logPath") or "")
             request_run = RequestRun(running, screen, person, flags, model_memory.named(args))
             ended = await to_an_end(carry(running, request_run), request_run, person, screen, signals)

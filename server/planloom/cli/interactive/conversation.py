@@ -16,8 +16,8 @@ from planloom.cli.client import model_memory
 from planloom.cli.client.connection import ServerError
 from planloom.cli.client.messages import Json, PlanView
 from planloom.cli.client.server_process import Server
-from planloom.cli.client.session import Session, session
-from planloom.cli.commands import ASKED, Carry, resumed, show_end, to_an_end
+from planloom.cli.client.session import Session
+from planloom.cli.commands import ASKED, Carry, resumed, show_end, shown_session, to_an_end
 from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.interactive.line import RequestLine
 from planloom.cli.plain import visible
@@ -27,7 +27,6 @@ from planloom.cli.terminal.decisions import Flags
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
 from planloom.cli.terminal.signals import Signals
-from planloom.cli.trust import first_untrusted, read_only
 from planloom.user_folders import state_folder
 from planloom.version import VERSION
 
@@ -45,22 +44,10 @@ async def converse(server: Server, args: Namespace) -> int:
     console = show.console()
     screen, person = Screen(console, args.workspace), Terminal(console, args.workspace)
     with Signals() as signals:
-        code = FAILED
-        untrusted = await first_untrusted(args.workspace, trust=args.trust, person=person)
-        if untrusted is not None:
-            screen.failure(read_only(untrusted), None)
-        with reported(screen.failure):
-            async with session(
-                server,
-                args.workspace,
-                say=screen.say,
-                stream=screen.stream,
-                spent=screen.spent,
-                trusted=untrusted is None,
-            ) as running:
+        with reported(screen.failure) as failure:
+            async with shown_session(server, args, screen, person) as running:
                 await Conversation(running, screen, person, signals, args).run()
-                code = DONE
-        return code
+        return FAILED if failure else DONE
 
 
 class _Command(NamedTuple):
