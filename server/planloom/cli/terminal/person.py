@@ -106,6 +106,14 @@ class Terminal:
         self.console.file.flush()
         return await keyboard.read_line()
 
+    async def one_of(self, options: Sequence[str], prompt: str) -> str:
+        """The option whose number is typed, else what is typed. Raises EndOfInput."""
+        for number, option in enumerate(options, 1):
+            self.say(f"  {number}  {option}")
+        typed = (await self.line(prompt)).strip()
+        chosen = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
+        return options[chosen - 1] if 0 < chosen <= len(options) else typed
+
     def say(self, text: str, style: str = "") -> None:
         """Print a sentence between questions."""
         self.console.print(Text(visible(text), style))
@@ -158,12 +166,9 @@ class Terminal:
     async def question(self, question: Question) -> str:
         self.say(question.get("question", ""), "bold magenta")
         options = question.get("options") or []
-        for number, option in enumerate(options, 1):
-            self.say(f"  {number}  {option}")
-        while not (typed := (await self.line("Answer (Ctrl-D leaves it for later): ")).strip()):
+        while not (typed := await self.one_of(options, "Answer (Ctrl-D leaves it for later): ")):
             pass
-        chosen = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
-        return options[chosen - 1] if 0 < chosen <= len(options) else typed
+        return typed
 
     async def recovery(self, step: Step, recovery: Recovery) -> RecoveryChoice:
         proposal = recovery.get("proposal")
