@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import AtTerminal, run
+from tests.support.model_server import model_process
 
 pytestmark = [
     pytest.mark.process,
@@ -132,6 +133,21 @@ def test_lines_that_are_pasted_are_one_request(start: Start, work: Path) -> None
     say(terminal, "/quit")
     assert terminal.finish().code == 0
     assert (work / "a.txt").read_text() == "a"
+
+
+def test_a_model_is_chosen_by_its_number_or_its_name(start: Start, tmp_path: Path) -> None:
+    with model_process(tmp_path, []) as address:
+        terminal = start("--base-url", address)
+        say(terminal, "/model")
+        terminal.wait_for("1  openai scripted")
+        terminal.type("1", after="keeps the model): ")
+        terminal.wait_for("Model: openai scripted")
+        say(terminal, "/model nowhere")
+        terminal.wait_for("No model that can be used is called nowhere.")
+        say(terminal, "/model openai scripted")
+        terminal.wait_for("Model: openai scripted")
+        say(terminal, "/quit")
+        assert terminal.finish().code == 0
 
 
 def test_without_a_terminal_it_says_what_works_there(tmp_path: Path) -> None:

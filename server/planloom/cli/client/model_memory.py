@@ -6,13 +6,13 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from planloom.cli.arguments import MODEL_SETTINGS
 from planloom.cli.client.session import Session
 from planloom.user_folders import state_folder
 
 if TYPE_CHECKING:
     from planloom.storage.decisions import Decisions
 
-_OPTIONS = {"base_url": "model.baseUrl", "model": "model.name", "provider": "model.provider"}
 _PREFIX = "model."
 
 
@@ -21,7 +21,7 @@ def named(args: Namespace) -> dict[str, Any]:
     from planloom.settings import from_text
 
     set_here = ((name.removeprefix("planloom."), from_text(value)) for name, value in args.set)
-    options = ((name, getattr(args, option)) for option, name in _OPTIONS.items())
+    options = ((name, getattr(args, option)) for name, option in MODEL_SETTINGS)
     return {
         name: value for name, value in (*set_here, *options) if name.startswith(_PREFIX) and value is not None
     }
