@@ -317,7 +317,7 @@ SESSION = "session"
 """The command of an interactive session."""
 _command(
     SESSION,
-    "Say one thing after the other; `planloom` alone does this at a terminal.",
+    "Open an interactive session; `planloom` alone does so at a terminal.",
     *(_FOLDERS, _TRUST, *_MODEL),
     check=_check_session,
 )

@@ -123,7 +123,7 @@ class Conversation:
         await self._plan(resumed(words[0] if words else None, self._model))
 
     async def begin_anew(self, _: Sequence[str]) -> None:
-        """Let the next request follow nothing."""
+        """Have the next request follow no plan."""
         self._view = None
         self._person.say("The next request begins anew.", "dim")
 
@@ -173,7 +173,7 @@ class Conversation:
         listed = await self._running.request("planloom/model/list", {"select": select})
         active = listed.get("active")
         if active is None:
-            self._model_words = "no model: what is said literally is planned by rules (/model)"
+            self._model_words = "no model: only literal requests are planned, by rules (/model)"
         elif active["provider"] == "auto":
             self._model_words = "the model is chosen when it is needed"
         else:
@@ -185,7 +185,7 @@ class Conversation:
         if self._view and self._view["live"]:
             parts.insert(0, f"{self._view['state']}: /resume goes on")
         elif self._view:
-            parts.insert(0, "goes on from the last plan (/new does not)")
+            parts.insert(0, "goes on from the last plan, /new begins anew")
         return visible(" · ".join(parts))
 
     def _greet(self) -> None:
@@ -209,7 +209,9 @@ COMMANDS: Mapping[str, _Command] = {
     **{name: _as_command(name) for name in ASKED},
     "resume": _Command(arguments.sentence("resume"), Conversation.resume),
     "model": _Command("Show the models, or use the one that is named.", Conversation.choose_model),
-    "new": _Command("Let the next request follow nothing.", Conversation.begin_anew),
+    "new": _Command(
+        "Begin anew: the next request does not go on from the last plan.", Conversation.begin_anew
+    ),
     "help": _Command("Show the commands and the keys.", Conversation.help),
 }
 """The commands of the conversation; those of the command line that only ask or take back are among them."""
