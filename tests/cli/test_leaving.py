@@ -53,6 +53,7 @@ def test_a_plan_is_kept_at_its_review_left_at_an_approval_and_finished(desk: Des
     kept = terminal.finish()
     assert (kept.code, desk.status()) == (4, "paused")
     assert "Kept for later." in kept.out
+    assert "Kept for later" in desk.machine.run("plans").out
 
     terminal = desk.start("resume")
     terminal.wait_for("Execute this plan?")
@@ -62,6 +63,7 @@ def test_a_plan_is_kept_at_its_review_left_at_an_approval_and_finished(desk: Des
     left = terminal.finish()
     assert (left.code, desk.status()) == (4, "paused")
     assert "Paused, 1 of 2 steps done." in left.out
+    assert "Kept for later" not in desk.machine.run("plans").out
 
     terminal = desk.start("resume")
     terminal.wait_for("Allow?")
@@ -98,8 +100,11 @@ def test_a_pause_for_the_model_offers_what_it_says(desk: Desk) -> None:
 
 
 def test_a_pause_leaves_the_plan_where_nobody_can_be_asked(desk: Desk) -> None:
-    ended = desk.machine.run("run", NEEDS_MODEL, "--yes")
+    ended = desk.machine.run("run", f"{NEEDS_MODEL}\n3. Ask me for the colour", "--yes")
     assert (ended.code, desk.status()) == (4, "paused")
+    assert "3 steps, 1 of them by a model." in ended.out and "a model works it out" in words(ended.out)
+    # What can be done about it is said with the plan.
+    assert ended.out.count("To get a model: ") == 1
 
 
 def test_resume_says_which_plan_it_takes_and_not_an_older_one_silently(desk: Desk) -> None:
