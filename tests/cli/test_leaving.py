@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -141,6 +142,21 @@ def test_resume_asks_the_model_that_the_plan_was_written_with(desk: Desk, tmp_pa
         ended = run(["resume", "--yes", *here])
         assert f"The model is the one of the plan: {url}, scripted" in words(ended.out)
         assert "needs a language model" not in ended.out
+
+
+def test_resume_asks_the_model_that_the_ledger_names(desk: Desk, tmp_path: Path) -> None:
+    machine = desk.machine
+    settings = tmp_path / "settings.json"
+    environment = {name: value for name, value in machine.environment.items() if "PROVIDER" not in name}
+    run = partial(command_line.run, tmp_path, **(environment | {"PLANLOOM_CONFIG": str(settings)}))
+    here = ("-w", str(machine.work))
+    with model_process(tmp_path, [PLAN]) as url:
+        settings.write_text(json.dumps({"model": {"baseUrl": url, "name": "scripted"}}))
+        assert run(["plan", "Look at the file", *here]).code == 0
+        settings.write_text(json.dumps({"model": {"baseUrl": url, "name": "another"}}))
+        ended = run(["resume", "--yes", *here])
+        assert "The model is the one of the plan: openai, scripted" in words(ended.out)
+        assert "another" not in ended.out
 
 
 SIZES = [("80", "24"), ("200", "50")]
