@@ -171,6 +171,19 @@ STAGES: dict[str, tuple[list[Any], str, list[tuple[str, str]], str]] = {
     ),
     "review": ([PLAN], "Explain the design", [], "Execute this plan?"),
     "approval": ([], STEPS, [("Execute this plan?", "y")], "Allow?"),
+    "question": (
+        [],
+        "1. Ask me for the colour\n2. Create file b.txt",
+        [("Execute this plan?", "y")],
+        "Answer (Ctrl-D",
+    ),
+    "recovery": (
+        [],
+        '1. Replace "absent" with "new" in a.txt\n2. Create file b.txt',
+        [("Execute this plan?", "y")],
+        "[s] skip it",
+    ),
+    "conflict": ([], STEPS, [("Execute this plan?", "y"), ("Allow?", "y")], "Keep which?"),
 }
 """The turns of the model, the request, the answers that lead to a stage, and what is seen there."""
 
@@ -189,6 +202,8 @@ def test_ctrl_c_pauses_at_each_stage_and_the_plan_goes_on_there(
         )
         for question, answer in answers:
             terminal.wait_for(question)
+            if question == "Allow?":
+                (desk.machine.work / "a.txt").write_text("typed")
             terminal.type(answer)
         terminal.wait_for(seen)
         terminal.interrupt()
