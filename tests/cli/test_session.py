@@ -105,6 +105,20 @@ def test_ctrl_c_at_a_question_pauses_and_the_session_goes_on(start: Start, work:
     assert list(work.iterdir()) == []
 
 
+def test_esc_pauses_a_plan_that_runs(start: Start, tmp_path: Path) -> None:
+    hangs = {"text": "Let me see", "fault": {"kind": "hang"}, "repeat": True}
+    with model_process(tmp_path, [hangs]) as address:
+        terminal = start("--base-url", address, "--model", "scripted")
+        say(terminal, "Explain the design")
+        terminal.wait_for("Let me see")
+        terminal.press("\x1b")
+        terminal.wait_for("The plan is paused.")
+        terminal.type("c")
+        terminal.wait_for("cancelled")
+        say(terminal, "/quit")
+        assert terminal.finish().code == 0
+
+
 def test_what_is_no_command_is_said_and_what_is_typed_is_kept(start: Start, tmp_path: Path) -> None:
     terminal = start()
     say(terminal, "/plan")

@@ -110,7 +110,7 @@ async def _run(server: Server, args: Namespace, carry: Carry) -> int:
     console = show.console(stderr=args.json or (args.terminal and not sys.stdout.isatty()))
     screen = Screen(console, args.workspace, as_json=args.json)
     person = Terminal(console, args.workspace) if args.terminal else NonInteractive(yes=args.yes)
-    with Signals() as signals, keyboard.passing_on_escape():
+    with Signals() as signals:
         try:
             return await _in_session(server, args, carry, person, screen, signals)
         except asyncio.CancelledError:
@@ -176,39 +176,40 @@ async def to_an_end(
 ) -> int:
     """Do the work, and what a person chooses each time that they interrupt it. Returns the exit code.
 
-    Ctrl-C pauses the plan, and cancels it while it is paused.
+    Ctrl-C pauses the plan, and cancels it while it is paused; Esc is as Ctrl-C while it runs.
     """
-    while True:
-        try:
-            view = await work
-            return DONE if view["plan"]["status"] in ("completed", "pending_approval") else FAILED
-        except Leave:
-            signals.forget_lost_terminal()
-            await _stopped(request_run.pause())
-            return LEFT
-        except asyncio.CancelledError:
-            signals.clear()
-        if not request_run.is_open:
-            return INTERRUPTED
-        try:
-            screen.interrupted("The plan is being paused. Ctrl-C again cancels it.")
-            await _stopped(request_run.pause())
-            if signals.closing:
+    with keyboard.passing_on_escape():
+        while True:
+            try:
+                view = await work
+                return DONE if view["plan"]["status"] in ("completed", "pending_approval") else FAILED
+            except Leave:
+                signals.forget_lost_terminal()
+                await _stopped(request_run.pause())
                 return LEFT
-            choice = await person.pause(request_run.view)
-        except Leave:
-            signals.forget_lost_terminal()
-            return LEFT
-        except asyncio.CancelledError:
-            signals.clear()
-            if signals.closing:
+            except asyncio.CancelledError:
+                signals.clear()
+            if not request_run.is_open:
+                return INTERRUPTED
+            try:
+                screen.interrupted("The plan is being paused. Ctrl-C again cancels it.")
+                await _stopped(request_run.pause())
+                if signals.closing:
+                    return LEFT
+                choice = await person.pause(request_run.view)
+            except Leave:
+                signals.forget_lost_terminal()
                 return LEFT
-            choice = "cancel"
-        if choice == "cancel":
-            screen.interrupted("The plan is being cancelled …")
-            await _stopped(request_run.cancel())
-            return INTERRUPTED
-        work = request_run.go_on(choice)
+            except asyncio.CancelledError:
+                signals.clear()
+                if signals.closing:
+                    return LEFT
+                choice = "cancel"
+            if choice == "cancel":
+                screen.interrupted("The plan is being cancelled …")
+                await _stopped(request_run.cancel())
+                return INTERRUPTED
+            work = request_run.go_on(choice)
 
 
 async def _stopped(stop: Awaitable[None]) -> None:
