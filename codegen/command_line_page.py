@@ -30,6 +30,13 @@ _PROSE = f"""\
 | {exit_codes.LEFT} | the plan is left for later: `planloom resume` |
 | {exit_codes.INTERRUPTED} | interrupted before there was a plan, or cancelled by Ctrl-C |
 
+## At the terminal
+
+Ctrl-C pauses the plan, at every question and while it runs; once more cancels it. Esc is as Ctrl-C while a plan runs,
+not at a question, where it would be part of a line, and not on Windows. A line that is typed while a plan runs goes to
+it. The command line speaks English, whatever the language of the system: the words for plans and steps, which the
+server has in German too for editors, would stand in English sentences.
+
 ## Keys
 
 `planloom key set openai` asks for the key without showing it, or reads it from standard input where that is no

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from planloom.settings import dotted, fields, from_text
-from planloom.user_folders import config_folder
+from planloom.user_folders import config_folder, replace_file
 
 MAX_DEPTH = 8
 """The deepest nesting of a settings object; the real ones are two levels deep."""
@@ -71,7 +71,7 @@ def from_user_file(path: Path) -> tuple[Any, str | None]:
 def set_in_user_file(path: Path, name: str, value: Any) -> None:
     """Set one setting in the user's configuration file, and leave the others as they are written; None removes it.
 
-    The file is replaced whole, and a link to it stays one. Raises OSError, and ValueError if the file is no object.
+    Raises as `replace_file` does, and ValueError if the file is no object.
     """
     values = json.loads(path.read_bytes()) if path.exists() else {}
     if not isinstance(values, dict):
@@ -79,11 +79,7 @@ def set_in_user_file(path: Path, name: str, value: Any) -> None:
     values = _without(values, name)
     if value is not None:
         values[f"planloom.{name}"] = value
-    real = Path(os.path.realpath(path))
-    real.parent.mkdir(parents=True, exist_ok=True)
-    new = real.with_name(f"{real.name}.new")
-    new.write_text(json.dumps(values, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    new.replace(real)
+    replace_file(path, json.dumps(values, ensure_ascii=False, indent=2) + "\n")
 
 
 def _without(values: Mapping[str, Any], name: str, prefix: str = "") -> dict[str, Any]:

@@ -55,17 +55,30 @@ def test_a_fault_is_said_and_the_text_is_edited_again(desk: Desk, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("command", "said"),
-    [("text = text", "Nothing was changed."), ("sys.exit(1)", "The editor did not end well")],
+    [
+        ("text = text", "Nothing was changed."),
+        ("path.write_text('typed'); sys.exit(1)", "The editor did not end well."),
+        ("path.write_bytes(b'\\xff'); sys.exit(0)", "The text is not UTF-8."),
+        ("", "cannot be started"),
+    ],
 )
 def test_an_editor_that_changes_nothing_leaves_the_plan_as_it_is(
     desk: Desk, tmp_path: Path, command: str, said: str
 ) -> None:
-    terminal = desk.start("run", STEPS, EDITOR=editor(tmp_path, command), VISUAL="")
+    chosen = editor(tmp_path, command) if command else "no-such-editor"
+    (tmp_path / "temporary").mkdir()
+    more = {"VISUAL": "", "TMPDIR": str(tmp_path / "temporary"), "COLUMNS": "400"}
+    terminal = desk.start("run", STEPS, EDITOR=chosen, **more)
     terminal.type("e")
     terminal.wait_for(said)
     terminal.wait_for("Execute this plan?")
     terminal.type("c")
-    assert terminal.finish().code == 1
+    ended = terminal.finish()
+    assert ended.code == 1
+    # What was typed is not lost, and nothing else is left.
+    for kept in (tmp_path / "temporary").rglob("text*"):
+        assert str(kept) in ended.out and kept.read_bytes() in (b"typed", b"\xff")
+    assert any((tmp_path / "temporary").iterdir()) == ("is kept in" in ended.out)
 
 
 def test_a_long_plan_is_shown_a_screen_at_a_time(desk: Desk) -> None:
@@ -86,23 +99,25 @@ def test_a_long_plan_is_shown_a_screen_at_a_time(desk: Desk) -> None:
 TWO_PLACES = '1. Replace "old" with "new" everywhere in c.txt\n2. Create folder f'
 
 
-def brought_to_the_change(desk: Desk, **more: str) -> AtTerminal:
-    (desk.machine.work / "c.txt").write_text("old 1\nkept\nold 2\n")
+def brought_to_the_change(desk: Desk, end: str = "\n", **more: str) -> AtTerminal:
+    (desk.machine.work / "c.txt").write_bytes(f"old 1{end}kept{end}old 2{end}".encode())
     terminal = desk.start("run", TWO_PLACES, **more)
     terminal.type("y")
     terminal.wait_for("Allow?")
     return terminal
 
 
-def test_a_change_is_edited_before_it_is_allowed(desk: Desk, tmp_path: Path) -> None:
-    chosen = editor(tmp_path, "text = text.replace('new 2', 'mine')")
-    terminal = brought_to_the_change(desk, EDITOR=chosen, VISUAL="")
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_a_change_is_edited_before_it_is_allowed(desk: Desk, tmp_path: Path, end: str) -> None:
+    change = "text = path.read_bytes().decode(); path.write_bytes(text.replace('new 2', 'mine').encode()); sys.exit(0)"
+    chosen = editor(tmp_path, change)
+    terminal = brought_to_the_change(desk, end, EDITOR=chosen, VISUAL="")
     terminal.type("e")
     terminal.wait_for("+ mine")
     terminal.wait_for("[y] allow it as it is now")
     terminal.type("y")
     assert terminal.finish().code == 0
-    assert (desk.machine.work / "c.txt").read_text() == "new 1\nkept\nmine\n"
+    assert (desk.machine.work / "c.txt").read_bytes() == f"new 1{end}kept{end}mine{end}".encode()
 
 
 def test_hunks_of_a_change_are_taken(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -53,6 +54,7 @@ def test_a_plan_is_kept_at_its_review_left_at_an_approval_and_finished(desk: Des
     kept = terminal.finish()
     assert (kept.code, desk.status()) == (4, "paused")
     assert "Kept for later." in kept.out
+    assert "Kept for later" in desk.machine.run("plans").out
 
     terminal = desk.start("resume")
     terminal.wait_for("Execute this plan?")
@@ -62,6 +64,7 @@ def test_a_plan_is_kept_at_its_review_left_at_an_approval_and_finished(desk: Des
     left = terminal.finish()
     assert (left.code, desk.status()) == (4, "paused")
     assert "Paused, 1 of 2 steps done." in left.out
+    assert "Kept for later" not in desk.machine.run("plans").out
 
     terminal = desk.start("resume")
     terminal.wait_for("Allow?")
@@ -98,8 +101,11 @@ def test_a_pause_for_the_model_offers_what_it_says(desk: Desk) -> None:
 
 
 def test_a_pause_leaves_the_plan_where_nobody_can_be_asked(desk: Desk) -> None:
-    ended = desk.machine.run("run", NEEDS_MODEL, "--yes")
+    ended = desk.machine.run("run", f"{NEEDS_MODEL}\n3. Ask me for the colour", "--yes")
     assert (ended.code, desk.status()) == (4, "paused")
+    assert "3 steps, 1 of them by a model." in ended.out and "a model works it out" in words(ended.out)
+    # What can be done about it is said with the plan.
+    assert ended.out.count("To get a model: ") == 1
 
 
 def test_resume_says_which_plan_it_takes_and_not_an_older_one_silently(desk: Desk) -> None:
@@ -138,6 +144,21 @@ def test_resume_asks_the_model_that_the_plan_was_written_with(desk: Desk, tmp_pa
         assert "needs a language model" not in ended.out
 
 
+def test_resume_asks_the_model_that_the_ledger_names(desk: Desk, tmp_path: Path) -> None:
+    machine = desk.machine
+    settings = tmp_path / "settings.json"
+    environment = {name: value for name, value in machine.environment.items() if "PROVIDER" not in name}
+    run = partial(command_line.run, tmp_path, **(environment | {"PLANLOOM_CONFIG": str(settings)}))
+    here = ("-w", str(machine.work))
+    with model_process(tmp_path, [PLAN]) as url:
+        settings.write_text(json.dumps({"model": {"baseUrl": url, "name": "scripted"}}))
+        assert run(["plan", "Look at the file", *here]).code == 0
+        settings.write_text(json.dumps({"model": {"baseUrl": url, "name": "another"}}))
+        ended = run(["resume", "--yes", *here])
+        assert "The model is the one of the plan: openai, scripted" in words(ended.out)
+        assert "another" not in ended.out
+
+
 SIZES = [("80", "24"), ("200", "50")]
 HANGS = {"text": "Let me see", "fault": {"kind": "hang"}, "repeat": True}
 STAGES: dict[str, tuple[list[Any], str, list[tuple[str, str]], str]] = {
@@ -150,6 +171,19 @@ STAGES: dict[str, tuple[list[Any], str, list[tuple[str, str]], str]] = {
     ),
     "review": ([PLAN], "Explain the design", [], "Execute this plan?"),
     "approval": ([], STEPS, [("Execute this plan?", "y")], "Allow?"),
+    "question": (
+        [],
+        "1. Ask me for the colour\n2. Create file b.txt",
+        [("Execute this plan?", "y")],
+        "Answer (Ctrl-D",
+    ),
+    "recovery": (
+        [],
+        '1. Replace "absent" with "new" in a.txt\n2. Create file b.txt',
+        [("Execute this plan?", "y")],
+        "[s] skip it",
+    ),
+    "conflict": ([], STEPS, [("Execute this plan?", "y"), ("Allow?", "y")], "Keep which?"),
 }
 """The turns of the model, the request, the answers that lead to a stage, and what is seen there."""
 
@@ -168,6 +202,8 @@ def test_ctrl_c_pauses_at_each_stage_and_the_plan_goes_on_there(
         )
         for question, answer in answers:
             terminal.wait_for(question)
+            if question == "Allow?":
+                (desk.machine.work / "a.txt").write_text("typed")
             terminal.type(answer)
         terminal.wait_for(seen)
         terminal.interrupt()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import AtTerminal, run
+from tests.support.model_server import model_process
 
 pytestmark = [
     pytest.mark.process,
@@ -104,6 +105,20 @@ def test_ctrl_c_at_a_question_pauses_and_the_session_goes_on(start: Start, work:
     assert list(work.iterdir()) == []
 
 
+def test_esc_pauses_a_plan_that_runs(start: Start, tmp_path: Path) -> None:
+    hangs = {"text": "Let me see", "fault": {"kind": "hang"}, "repeat": True}
+    with model_process(tmp_path, [hangs]) as address:
+        terminal = start("--base-url", address, "--model", "scripted")
+        say(terminal, "Explain the design")
+        terminal.wait_for("Let me see")
+        terminal.press("\x1b")
+        terminal.wait_for("The plan is paused.")
+        terminal.type("c")
+        terminal.wait_for("cancelled")
+        say(terminal, "/quit")
+        assert terminal.finish().code == 0
+
+
 def test_what_is_no_command_is_said_and_what_is_typed_is_kept(start: Start, tmp_path: Path) -> None:
     terminal = start()
     say(terminal, "/plan")
@@ -132,6 +147,21 @@ def test_lines_that_are_pasted_are_one_request(start: Start, work: Path) -> None
     say(terminal, "/quit")
     assert terminal.finish().code == 0
     assert (work / "a.txt").read_text() == "a"
+
+
+def test_a_model_is_chosen_by_its_number_or_its_name(start: Start, tmp_path: Path) -> None:
+    with model_process(tmp_path, []) as address:
+        terminal = start("--base-url", address)
+        say(terminal, "/model")
+        terminal.wait_for("1  openai scripted")
+        terminal.type("1", after="keeps the model): ")
+        terminal.wait_for("Model: openai scripted")
+        say(terminal, "/model nowhere")
+        terminal.wait_for("No model that can be used is called nowhere.")
+        say(terminal, "/model openai scripted")
+        terminal.wait_for("Model: openai scripted")
+        say(terminal, "/quit")
+        assert terminal.finish().code == 0
 
 
 def test_without_a_terminal_it_says_what_works_there(tmp_path: Path) -> None:

@@ -82,6 +82,24 @@ def test_a_file_of_settings_that_is_damaged_is_left_alone(tmp_path: Path) -> Non
     assert file.read_text() == "{ no json"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes of files")
+def test_a_file_of_settings_keeps_who_may_read_it_and_its_link_and_leaves_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    folder, real = tmp_path / "config", tmp_path / "dotfiles.json"
+    folder.mkdir()
+    real.write_text("{}")
+    real.chmod(0o600)
+    (folder / "settings.json").symlink_to(real)
+    assert planloom(tmp_path, "config", "set", "model.name", "x").code == 0
+    # No text of a file can hold this.
+    assert planloom(tmp_path, "config", "set", "model.name", "\udcff").code == 1
+    assert json.loads(real.read_text()) == {"planloom.model.name": "x"}
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+    assert [each.name for each in folder.iterdir()] == ["settings.json"]
+    assert not list(tmp_path.glob("dotfiles.json?*"))
+
+
 def test_a_key_is_kept_for_the_user_alone_listed_and_removed_without_being_shown(tmp_path: Path) -> None:
     file = tmp_path / "config" / "keys.json"
     kept = planloom(tmp_path, "key", "set", "openai", typed=f"{KEY}\n")

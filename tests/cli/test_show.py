@@ -50,7 +50,7 @@ def test_a_plan_shows_every_step_with_what_runs() -> None:
         "4 steps · risk high · written by rules · version 1",
         "1 Create folder src create_folder src",
         "2 Write main write_file src/main.py content 1 a b c",
-        "3 Explain [bold]it[/bold] chapo Say why",
+        "3 Explain [bold]it[/bold] a model: Say why",
         "4 Ask asks Which :smile: port? 1, 2",
     ):
         assert expected in told

@@ -183,6 +183,7 @@ def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
             [call("edit_file", path="f.py", old_text="a", new_text="b", replace_all=True)],
         ),
         ("replace jQuery with React in src/app.js", None),
+        ('Replace "a" in f.py with "b"', [call("edit_file", path="f.py", old_text="a", new_text="b")]),
         ('replace "a" with "b" in all files', None),
         ("rename a.txt to b.txt", [call("rename_path", path="a.txt", new_path="b.txt")]),
         ("Rename src/a.txt to b.txt", [call("rename_path", path="src/a.txt", new_path="src/b.txt")]),

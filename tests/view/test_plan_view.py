@@ -196,6 +196,18 @@ def test_a_new_run_has_a_new_clock() -> None:
     assert worked(history.add(ev.StepStarted(step_id=A, agent="koda")), 12) == 2000
 
 
+def test_a_clock_leaves_out_the_pause_in_which_files_are_to_be_saved() -> None:
+    history = running(step("a")).add(
+        ev.StepUpdate(step_id=A, status="pending"),
+        ev.PlanPaused(reason="unsaved_files", detail="Save it."),
+    )
+    shown = view(history.plan, AROUND).steps[0]
+    assert (shown.clock, shown.worked_ms) == (None, None)
+    history.add(ev.PlanResumed(), ev.StepStarted(step_id=A, agent="koda"))
+    # The second run has begun at second 10.
+    assert worked(history, 12) == 2000
+
+
 def test_a_clock_leaves_out_the_time_in_which_another_step_is_waited_for() -> None:
     history = running(step("a"))
     wait = StepWait(A, TERMINAL, PlanId("p2"), StepId("x"))

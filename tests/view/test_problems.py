@@ -52,7 +52,7 @@ def failures() -> list[errors.PlanloomError]:
     others = [
         special.get(kind) or kind("What it is.")
         for kind in CODES
-        if kind not in (errors.UnknownThing, errors.ModelFailed)
+        if kind not in (errors.UnknownThing, errors.ModelFailed, errors.FilesRefused)
     ]
     return [*unknown, *model, *others]
 
@@ -62,6 +62,11 @@ def test_every_error_has_a_sentence_of_its_own(error: errors.PlanloomError) -> N
     german, english = (of_failure(error, NOON, Words(each)).words for each in ("de", "en"))
     assert english and english != error.message
     assert german != english
+
+
+def test_a_reason_of_the_editor_stands_alone() -> None:
+    error = errors.FilesRefused("The editor refused the edit.", status="completed")
+    assert (of_failure(error, NOON, EN).words, error.code) == ("The editor refused the edit.", "wrong_state")
 
 
 def test_a_defect_offers_the_log() -> None:

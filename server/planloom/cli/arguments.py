@@ -82,7 +82,7 @@ def server_options(args: Namespace) -> list[str]:
     named = vars(args)
     if url := named.get("base_url"):
         _check_address(url)
-    values = {f"model.{name}": named.get(option) for name, option in _MODEL_SETTINGS}
+    values = {name: named.get(option) for name, option in MODEL_SETTINGS}
     # Quoted as JSON, a name that looks like a number stays a string.
     options = [f"{name}={json.dumps(value)}" for name, value in values.items() if value is not None]
     # A plan that a flag has approved was read by nobody, so its approval covers no command.
@@ -91,7 +91,7 @@ def server_options(args: Namespace) -> list[str]:
     return [f"--setting={assignment}" for assignment in settings + options + unread]
 
 
-_MODEL_SETTINGS = (("baseUrl", "base_url"), ("name", "model"), ("provider", "provider"))
+MODEL_SETTINGS = (("model.baseUrl", "base_url"), ("model.name", "model"), ("model.provider", "provider"))
 """The settings of the model, and the options that fill them."""
 
 
@@ -317,7 +317,7 @@ SESSION = "session"
 """The command of an interactive session."""
 _command(
     SESSION,
-    "Say one thing after the other; `planloom` alone does this at a terminal.",
+    "Open an interactive session; `planloom` alone does so at a terminal.",
     *(_FOLDERS, _TRUST, *_MODEL),
     check=_check_session,
 )

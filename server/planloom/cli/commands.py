@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import sys
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from planloom.cli import history, past_work, undo
@@ -111,7 +110,7 @@ async def _run(server: Server, args: Namespace, carry: Carry) -> int:
     console = show.console(stderr=args.json or (args.terminal and not sys.stdout.isatty()))
     screen = Screen(console, args.workspace, as_json=args.json)
     person = Terminal(console, args.workspace) if args.terminal else NonInteractive(yes=args.yes)
-    with Signals() as signals, keyboard.passing_on_escape():
+    with Signals() as signals:
         try:
             return await _in_session(server, args, carry, person, screen, signals)
         except asyncio.CancelledError:
@@ -122,30 +121,41 @@ async def _run(server: Server, args: Namespace, carry: Carry) -> int:
             screen.pause()
 
 
+@contextlib.asynccontextmanager
+async def shown_session(
+    server: Server, args: Namespace, screen: Screen, person: Decider
+) -> AsyncIterator[Session]:
+    """A session whose messages the screen shows. A person is asked first whether folders are trusted.
+
+    Raises as `session` does.
+    """
+    asked = person if isinstance(person, Terminal) else None
+    untrusted = await first_untrusted(args.workspace, trust=args.trust, person=asked)
+    if untrusted is not None:
+        screen.failure(read_only(untrusted), None)
+    async with session(
+        server,
+        args.workspace,
+        say=screen.say,
+        stream=screen.stream,
+        spent=screen.spent,
+        trusted=untrusted is None,
+    ) as running:
+        yield running
+
+
 async def _in_session(
     server: Server,
     args: Namespace,
     carry: Carry,
-    person: Terminal | NonInteractive,
+    person: Decider,
     screen: Screen,
     signals: Signals,
 ) -> int:
-    folders: Sequence[Path] = args.workspace
     flags = Flags(args.yes, args.yes_commands, args.terminal)
     code = FAILED
-    person_at_hand = person if isinstance(person, Terminal) else None
-    untrusted = await first_untrusted(folders, trust=args.trust, person=person_at_hand)
-    if untrusted is not None:
-        screen.failure(read_only(untrusted), None)
     with reported(screen.failure) as failure:
-        async with session(
-            server,
-            folders,
-            say=screen.say,
-            stream=screen.stream,
-            spent=screen.spent,
-            trusted=untrusted is None,
-        ) as running:
+        async with shown_session(server, args, screen, person) as running:
             screen.log_path(running.status.get("logPath") or "")
             request_run = RequestRun(running, screen, person, flags, model_memory.named(args))
             ended = await to_an_end(carry(running, request_run), request_run, person, screen, signals)
@@ -166,39 +176,40 @@ async def to_an_end(
 ) -> int:
     """Do the work, and what a person chooses each time that they interrupt it. Returns the exit code.
 
-    Ctrl-C pauses the plan, and cancels it while it is paused.
+    Ctrl-C pauses the plan, and cancels it while it is paused; Esc is as Ctrl-C while it runs.
     """
-    while True:
-        try:
-            view = await work
-            return DONE if view["plan"]["status"] in ("completed", "pending_approval") else FAILED
-        except Leave:
-            signals.forget_lost_terminal()
-            await _stopped(request_run.pause())
-            return LEFT
-        except asyncio.CancelledError:
-            signals.clear()
-        if not request_run.is_open:
-            return INTERRUPTED
-        try:
-            screen.interrupted("The plan is being paused. Ctrl-C again cancels it.")
-            await _stopped(request_run.pause())
-            if signals.closing:
+    with keyboard.passing_on_escape():
+        while True:
+            try:
+                view = await work
+                return DONE if view["plan"]["status"] in ("completed", "pending_approval") else FAILED
+            except Leave:
+                signals.forget_lost_terminal()
+                await _stopped(request_run.pause())
                 return LEFT
-            choice = await person.pause(request_run.view)
-        except Leave:
-            signals.forget_lost_terminal()
-            return LEFT
-        except asyncio.CancelledError:
-            signals.clear()
-            if signals.closing:
+            except asyncio.CancelledError:
+                signals.clear()
+            if not request_run.is_open:
+                return INTERRUPTED
+            try:
+                screen.interrupted("The plan is being paused. Ctrl-C again cancels it.")
+                await _stopped(request_run.pause())
+                if signals.closing:
+                    return LEFT
+                choice = await person.pause(request_run.view)
+            except Leave:
+                signals.forget_lost_terminal()
                 return LEFT
-            choice = "cancel"
-        if choice == "cancel":
-            screen.interrupted("The plan is being cancelled …")
-            await _stopped(request_run.cancel())
-            return INTERRUPTED
-        work = request_run.go_on(choice)
+            except asyncio.CancelledError:
+                signals.clear()
+                if signals.closing:
+                    return LEFT
+                choice = "cancel"
+            if choice == "cancel":
+                screen.interrupted("The plan is being cancelled …")
+                await _stopped(request_run.cancel())
+                return INTERRUPTED
+            work = request_run.go_on(choice)
 
 
 async def _stopped(stop: Awaitable[None]) -> None:

@@ -176,7 +176,9 @@ class RequestRun:
     async def pause(self) -> None:
         """Pause the plan, if it is open: the running step stops, after the edit that is being made."""
         if self.is_open and offers(self.view, "planloom.pause"):
-            await self._connection.request("planloom/plan/pause", {"planId": self._plan["planId"]})
+            # It may have paused by itself meanwhile, as for a conflict.
+            with contextlib.suppress(ServerError):
+                await self._connection.request("planloom/plan/pause", {"planId": self._plan["planId"]})
         if self.view:
             self.view = await self._session.view(self._plan["planId"])
 

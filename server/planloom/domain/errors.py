@@ -5,6 +5,7 @@ PlanloomError
 ├── UnknownThing           no such plan, step, approval, template or edit
 │   └── PlanElsewhere      the plan belongs to another workspace
 ├── WrongState             the status of the plan or step does not allow the action
+│   ├── FilesRefused       the files, or the editor, did not take the edits of an undo
 │   └── StaleVersion       the plan has changed since the version named in the request
 ├── InvalidPlan            a cycle, an unknown tool, bad arguments …
 ├── OwnedElsewhere         another server runs this plan
@@ -112,6 +113,10 @@ class WrongState(PlanloomError):
 
     def __init__(self, message: str, *, status: str, allowed: Sequence[str] = (), **more: Json) -> None:
         super().__init__(message, details={"status": status, "allowed": list(allowed), **more})
+
+
+class FilesRefused(WrongState):
+    """The files, or the editor, did not take the edits of an undo. The message is the reason, a sentence."""
 
 
 class StaleVersion(PlanloomError):

@@ -7,12 +7,11 @@ key that is kept, so that no keyring is asked for nothing; one without a value i
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from planloom.user_folders import replace_file
 from planloom.user_settings import user_file
 
 SERVICE: Final = "planloom"
@@ -45,11 +44,14 @@ class KeptKeys:
 
     def put(self, provider: str, origin: str, value: str) -> Place:
         """Keep a key in place of one that is kept for the origin; returns where it is now."""
-        self.remove(origin)
-        in_keyring = _put_in_keyring(origin, value)
-        row = {"provider": provider, "origin": origin} | ({} if in_keyring else {"value": value})
-        self._write([*self._rows(), row])
-        return "keyring" if in_keyring else "file"
+        others = [row for row in self._rows() if row["origin"] != origin]
+        row = {"provider": provider, "origin": origin}
+        place: Place = "keyring" if _put_in_keyring(origin, value) else "file"
+        if place == "file":
+            _remove_from_keyring(origin)
+            row["value"] = value
+        self._write([*others, row])
+        return place
 
     def remove(self, origin: str) -> bool:
         """Forget the key for an origin; returns whether there was one."""
@@ -93,12 +95,8 @@ class KeptKeys:
         return rows
 
     def _write(self, rows: Iterable[dict[str, str]]) -> None:
-        """Replace the file by one that only the user can read, from its first byte on."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"keys": list(rows)}, file, indent=2)
-        Path(name).replace(self.path)
+        """Replace the file by one that only the user can read."""
+        replace_file(self.path, json.dumps({"keys": list(rows)}, indent=2), 0o600)
 
 
 def keys_file() -> Path:

@@ -34,6 +34,7 @@ from planloom.domain.plans.plan import (
     Reverted,
     ending,
     has_open_work,
+    is_kept,
     progress,
     taken_back,
 )
@@ -645,6 +646,7 @@ class _State(Progress):
 
     reverted: Reverted | None = None
     ending: Ending | None = None
+    kept: bool | None = None
 
 
 _NOTHING = Progress(total=0, pending=0, in_progress=0, completed=0, failed=0, skipped=0, percent_complete=0)
@@ -683,9 +685,10 @@ def _listed(row: tuple[Any, ...]) -> PlanRow:
             request=request,
             progress=_NOTHING
             if state is None
-            else Progress(**state.model_dump(exclude={"reverted", "ending"})),
+            else Progress(**state.model_dump(exclude={"reverted", "ending", "kept"})),
             reverted=None if state is None else state.reverted,
             ending=None if state is None else state.ending,
+            kept=state is not None and bool(state.kept),
         )
         # Bytes that are not text were read as lone surrogates, which cannot be encoded for a client.
         summary.model_dump_json()
@@ -706,7 +709,12 @@ def _outcome(body: str) -> Outcome | None:
 
 def _put_state(connection: sqlite3.Connection, plan: Plan) -> None:
     # Without what is None, so that an older server can read it.
-    state = _State(**progress(plan).model_dump(), reverted=taken_back(plan), ending=ending(plan))
+    state = _State(
+        **progress(plan).model_dump(),
+        reverted=taken_back(plan),
+        ending=ending(plan),
+        kept=is_kept(plan) or None,
+    )
     counted = state.model_dump_json(exclude_none=True)
     connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?, ?)", (plan.plan_id, plan.seq, counted))
     ended = outcome(plan)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple, assert_never
 
-from planloom.domain.errors import ModelFailed, ModelProblem, PlanloomError
+from planloom.domain.errors import FilesRefused, ModelFailed, ModelProblem, PlanloomError
 from planloom.domain.plans.plan import Plan, PlanError
 from planloom.domain.values import Json
 from planloom.models.port import Restarted
@@ -71,6 +71,8 @@ def of_failure(error: BaseException, now: datetime, t: Words) -> Explained:
         return _of_code("internal", "", t)
     if error.code == "model_unavailable":
         return of_model(error.problem if isinstance(error, ModelFailed) else None, now, t)
+    if isinstance(error, FilesRefused):
+        return Explained(error.message, ())
     lines = _problems(error.details, t)
     words, mends, _ = _of_code(error.code, "" if lines else error.message, t)
     return Explained("\n".join((words, *lines)), mends)

@@ -18,6 +18,7 @@ from planloom.domain.plans.plan import (
     Question,
     Recovery,
     ending,
+    is_kept,
 )
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import StepId
@@ -137,7 +138,7 @@ def state_words(plan: Plan, waits: Sequence[StepWait], counts: Progress, t: Word
         return t(sentence, counts.completed, counts.total)
     if how is not None:
         return _ending_words(how, t)
-    if plan.status == "paused" and plan.version > 0 and plan.approved_version is None:
+    if is_kept(plan):
         return t("Kept for later")
     return status_words(plan.status, t)
 
@@ -149,7 +150,7 @@ def summary_state(found: PlanSummary, t: Words) -> tuple[str, Sign]:
     if how is None and found.status == "completed" and found.progress.completed < found.progress.total:
         how = "partly"
     if how is None:
-        return status_words(found.status, t), found.status
+        return t("Kept for later") if found.kept else status_words(found.status, t), found.status
     return _ending_words(how, t), _ENDING_SIGNS[how]
 
 

@@ -1,18 +1,19 @@
-"""Remembers by which model a plan was written, where the command line named it, so that `resume` needs no options."""
+"""Remembers by which model a plan was written, so that `resume` needs no options."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from planloom.cli.arguments import MODEL_SETTINGS
+from planloom.cli.client.messages import Json
 from planloom.cli.client.session import Session
 from planloom.user_folders import state_folder
 
 if TYPE_CHECKING:
     from planloom.storage.decisions import Decisions
 
-_OPTIONS = {"base_url": "model.baseUrl", "model": "model.name", "provider": "model.provider"}
 _PREFIX = "model."
 
 
@@ -21,7 +22,7 @@ def named(args: Namespace) -> dict[str, Any]:
     from planloom.settings import from_text
 
     set_here = ((name.removeprefix("planloom."), from_text(value)) for name, value in args.set)
-    options = ((name, getattr(args, option)) for option, name in _OPTIONS.items())
+    options = ((name, getattr(args, option)) for name, option in MODEL_SETTINGS)
     return {
         name: value for name, value in (*set_here, *options) if name.startswith(_PREFIX) and value is not None
     }
@@ -39,11 +40,24 @@ def keep(plan_id: str, settings: Mapping[str, Any]) -> None:
 
 
 async def take_up(session: Session, plan_id: str) -> str | None:
-    """Have the server use the model that was kept for a plan; a sentence on it, None if there is none.
+    """Have the server use the model that a command line has named for a plan, else the one that was asked last for it.
 
-    A variable of the environment that names another model is stronger. Raises as `Session.request` does.
+    A sentence on it, None if there is none. A variable of the environment that names another model is stronger.
+    Raises as `Session.request` does.
     """
     settings = decisions().model_of(plan_id)
+    if not settings:
+        got = await session.request("planloom/plan/get", {"planId": plan_id})
+        used: Sequence[Json] = (got.get("spent") or {}).get("models") or ()
+        listed = await session.request("planloom/model/list", {"select": True}) if used else {"models": ()}
+        settings = next(
+            (
+                {"model.provider": each["provider"], "model.name": each["name"]}
+                for each in listed["models"]
+                if each["reachable"] and f"{each['provider']}/{each['name']}" == used[-1]["model"]
+            ),
+            {},
+        )
     if not settings:
         return None
     await session.request("planloom/settings/user", {"values": settings})

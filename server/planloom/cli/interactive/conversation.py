@@ -16,26 +16,24 @@ from planloom.cli.client import model_memory
 from planloom.cli.client.connection import ServerError
 from planloom.cli.client.messages import Json, PlanView
 from planloom.cli.client.server_process import Server
-from planloom.cli.client.session import Session, session
-from planloom.cli.commands import ASKED, Carry, resumed, show_end, to_an_end
+from planloom.cli.client.session import Session
+from planloom.cli.commands import ASKED, Carry, resumed, show_end, shown_session, to_an_end
 from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.interactive.line import RequestLine
 from planloom.cli.plain import visible
 from planloom.cli.run import Request, RequestRun
+from planloom.cli.setup.models import language_models, name_of
 from planloom.cli.terminal import show
 from planloom.cli.terminal.decisions import Flags
 from planloom.cli.terminal.person import Terminal
 from planloom.cli.terminal.screen import Screen
 from planloom.cli.terminal.signals import Signals
-from planloom.cli.trust import first_untrusted, read_only
 from planloom.user_folders import state_folder
 from planloom.version import VERSION
 
 _HISTORY = "requests"
 """The file in the user's state folder that keeps what was typed."""
 _COMPLETIONS = 30
-RULES = "embedded"
-"""The provider of the rules, which are no model."""
 _ENDED = frozenset({"completed", "failed", "cancelled"})
 """The statuses of a plan that the next request continues."""
 
@@ -45,22 +43,10 @@ async def converse(server: Server, args: Namespace) -> int:
     console = show.console()
     screen, person = Screen(console, args.workspace), Terminal(console, args.workspace)
     with Signals() as signals:
-        code = FAILED
-        untrusted = await first_untrusted(args.workspace, trust=args.trust, person=person)
-        if untrusted is not None:
-            screen.failure(read_only(untrusted), None)
-        with reported(screen.failure):
-            async with session(
-                server,
-                args.workspace,
-                say=screen.say,
-                stream=screen.stream,
-                spent=screen.spent,
-                trusted=untrusted is None,
-            ) as running:
+        with reported(screen.failure) as failure:
+            async with shown_session(server, args, screen, person) as running:
                 await Conversation(running, screen, person, signals, args).run()
-                code = DONE
-        return code
+        return FAILED if failure else DONE
 
 
 class _Command(NamedTuple):
@@ -93,7 +79,7 @@ class Conversation:
 
     async def run(self) -> None:
         """Read lines until there are no more, or the terminal goes."""
-        self._look_at_model(await self._running.request("planloom/model/list"))
+        await self._look_at_models()
         self._greet()
         while not self._signals.closing and (text := await self._line.read()) not in (None, "/quit", "/exit"):
             if text:
@@ -130,43 +116,33 @@ class Conversation:
             show_end(run.view, self._screen, code)
         finally:
             self._view = run.view or self._view
-        self._look_at_model(await self._running.request("planloom/model/list"))
+        await self._look_at_models()
 
     async def resume(self, words: Sequence[str]) -> None:
         """Take up a plan that was left: the one that is named, else the last."""
         await self._plan(resumed(words[0] if words else None, self._model))
 
     async def begin_anew(self, _: Sequence[str]) -> None:
-        """Let the next request follow nothing."""
+        """Have the next request follow no plan."""
         self._view = None
         self._person.say("The next request begins anew.", "dim")
 
     async def choose_model(self, words: Sequence[str]) -> None:
         """Show the models, and use the one that is named or chosen from now on."""
-        listed = await self._running.request("planloom/model/list", {"select": True})
-        usable = [each for each in listed["models"] if each["reachable"]]
-        named = (
-            words[0] if words else await self._chosen([each for each in usable if each["provider"] != RULES])
-        )
-        found = [each for each in usable if named in (each["name"], _name(each))]
+        usable = [each for each in await self._look_at_models(select=True) if each["reachable"]]
+        if not usable:
+            self._person.say("No model can be used: `planloom doctor` says what is missing.", "yellow")
+            return
+        names = [name_of(each) for each in usable]
+        named = " ".join(words) or await self._person.one_of(names, "Number (empty keeps the model): ")
+        found = [each for each, name in zip(usable, names, strict=True) if named in (each["name"], name)]
         if named and not found:
             self._person.say(f"No model that can be used is called {named}.", "yellow")
         elif found:
             self._model = {"model.provider": found[0]["provider"], "model.name": found[0]["name"]}
             await self._running.request("planloom/settings/user", {"values": self._model})
-            listed = await self._running.request("planloom/model/list", {"select": True})
-        self._look_at_model(listed)
+            await self._look_at_models(select=True)
         self._person.say(f"Model: {self._model_words}", "dim")
-
-    async def _chosen(self, models: Sequence[Json]) -> str:
-        for number, each in enumerate(models, 1):
-            self._person.say(f"  {number}  {_name(each)}")
-        if not models:
-            self._person.say("No model can be used: `planloom doctor` says what is missing.", "yellow")
-            return ""
-        typed = (await self._person.line("Number (empty keeps the model): ")).strip()
-        number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
-        return _name(models[number - 1]) if 0 < number <= len(models) else ""
 
     async def help(self, _: Sequence[str]) -> None:
         """Show the commands and the keys."""
@@ -192,30 +168,29 @@ class Conversation:
         found: Json = await self._running.request("planloom/reference/complete", params)
         return list(found["items"])
 
-    def _look_at_model(self, listed: Json) -> None:
+    async def _look_at_models(self, *, select: bool = False) -> Sequence[Json]:
+        """The models, with `select` after the server has chosen one; the status line names the one in use."""
+        listed = await self._running.request("planloom/model/list", {"select": select})
         active = listed.get("active")
         if active is None:
-            self._model_words = "no model: what is said literally is planned by rules (/model)"
+            self._model_words = "no model: only literal requests are planned, by rules (/model)"
         elif active["provider"] == "auto":
             self._model_words = "the model is chosen when it is needed"
         else:
-            self._model_words = f"{active['provider']} {active['name']}"
+            self._model_words = name_of(active)
+        return language_models(listed)
 
     def _status(self) -> str:
         parts = [self._model_words, *(each.name for each in self._args.workspace)]
         if self._view and self._view["live"]:
             parts.insert(0, f"{self._view['state']}: /resume goes on")
         elif self._view:
-            parts.insert(0, "goes on from the last plan (/new does not)")
+            parts.insert(0, "goes on from the last plan, /new begins anew")
         return visible(" · ".join(parts))
 
     def _greet(self) -> None:
         self._person.console.print(Text.assemble(("Planloom ", "bold"), (VERSION, "dim")))
         self._person.say("Say what is to be done. @ names files, / lists commands, Ctrl-D leaves.", "dim")
-
-
-def _name(model: Json) -> str:
-    return f"{model['provider']}/{model['name']}"
 
 
 def _words(text: str) -> list[str]:
@@ -234,7 +209,9 @@ COMMANDS: Mapping[str, _Command] = {
     **{name: _as_command(name) for name in ASKED},
     "resume": _Command(arguments.sentence("resume"), Conversation.resume),
     "model": _Command("Show the models, or use the one that is named.", Conversation.choose_model),
-    "new": _Command("Let the next request follow nothing.", Conversation.begin_anew),
+    "new": _Command(
+        "Begin anew: the next request does not go on from the last plan.", Conversation.begin_anew
+    ),
     "help": _Command("Show the commands and the keys.", Conversation.help),
 }
 """The commands of the conversation; those of the command line that only ask or take back are among them."""

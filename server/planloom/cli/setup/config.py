@@ -50,9 +50,8 @@ def _show() -> int:
     path = user_file()
     show.say(f"{path}{'' if path.exists() else '  (there is no such file yet)'}", "bold")
     resolved = resolve(sources)
-    defaults = dict(dotted(Settings().model_dump(by_alias=True)))
-    values = dict(dotted(resolved.settings.model_dump(by_alias=True)))
-    changed = {name: value for name, value in values.items() if value != defaults[name]}
+    defaults = _values(Settings())
+    changed = {name: value for name, value in _values(resolved.settings).items() if value != defaults[name]}
     for name, value in changed.items():
         where = variable_of(name) if source_of(sources, name) == "environment" else path.name
         show.say(f"  {name} = {_written(value)}  ({where})")
@@ -70,7 +69,7 @@ def _show() -> int:
 
 def _get(name: str) -> int:
     sources, _ = _sources()
-    value = dict(dotted(resolve(sources).settings.model_dump(by_alias=True)))[name]
+    value = _values(resolve(sources).settings)[name]
     sys.stdout.write(f"{value if isinstance(value, str) else _written(value)}\n")
     return DONE
 
@@ -111,6 +110,11 @@ def _known(name: str) -> str:
         problems = resolve({"user": {name: ""}}).problems
         usage(f"{name}: {problems[0].reason if problems else NO_SUCH}.")
     return known
+
+
+def _values(settings: Settings) -> dict[str, Any]:
+    """Each setting by its dotted name."""
+    return dict(dotted(settings.model_dump(by_alias=True)))
 
 
 def _written(value: Any) -> str:

@@ -27,7 +27,7 @@ from planloom.cli.client.session import session
 from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.remedies import WAYS_TO_A_MODEL, advice
-from planloom.cli.setup.models import language_models, not_listed
+from planloom.cli.setup.models import is_used, language_models, name_of, not_listed
 from planloom.cli.terminal import show
 from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line
 from planloom.domain.text.counted import counted
@@ -178,18 +178,15 @@ def commands(held_to: Json) -> Finding:
 def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
     """The models, and whether each can be reached. The embedded rules are always listed, but are no model."""
     without: State = "missing" if needed else "optional"
-    active = listed.get("active") or {}
-    models = listed.get("models") or []
-    for item in models:
-        name = f"{item.get('provider', '')} {item.get('name', '')}".strip()
-        reason = item.get("reason") or ""
+    for item in listed.get("models") or []:
+        name, reason = name_of(item), item.get("reason") or ""
         if not item.get("reachable"):
             problem = {**item, "model": item.get("name")}
             yield Finding(without, "model", f"{name}: {item.get('words') or reason}", advice(item, problem))
             continue
         details = [f"{item['contextTokens']} tokens"] if item.get("contextTokens") else []
         to_do = ""
-        if (item.get("provider"), item.get("name")) == (active.get("provider"), active.get("name")):
+        if is_used(item, listed):
             if listed.get("contextTokens"):
                 assumed = bool(listed.get("contextAssumed"))
                 details = [f"{listed['contextTokens']} tokens{' assumed' if assumed else ''}"]

@@ -28,7 +28,7 @@ async def list_models(running: Session, args: Namespace) -> int:
         print_json(listed)
         return code
     if models:
-        show.console().print(_table(models, listed.get("active") or {}))
+        show.console().print(_table(models, listed))
     else:
         show.say("There is no language model, so only literal steps run.", "yellow")
         show.say(WAYS_TO_A_MODEL)
@@ -42,6 +42,17 @@ def language_models(listed: Json) -> Sequence[Json]:
     return [each for each in listed.get("models") or () if each.get("provider") != "embedded"]
 
 
+def name_of(model: Json) -> str:
+    """A model as people see it: its provider, and its name there."""
+    return f"{model.get('provider', '')} {model.get('name', '')}".strip()
+
+
+def is_used(model: Json, listed: Json) -> bool:
+    """Whether a model is the one that would be used."""
+    active = listed.get("active") or {}
+    return all(model.get(each) == active.get(each) for each in ("provider", "name"))
+
+
 def not_listed(listed: Json) -> str | None:
     """The model that would be used, if its server answers and does not list it."""
     active = listed.get("active") or {}
@@ -53,21 +64,19 @@ def not_listed(listed: Json) -> str | None:
         name == wanted or name.startswith((f"{wanted}-", f"{wanted}:latest")) for name in there
     ):
         return None
-    return f"{provider} {wanted}"
+    return name_of(active)
 
 
-def _table(models: Sequence[Json], active: Json) -> Table:
+def _table(models: Sequence[Json], listed: Json) -> Table:
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, expand=True)
     table.add_column(width=1)
     table.add_column(no_wrap=True)
     table.add_column(ratio=1, overflow="fold")
     for each in models:
-        is_used = (each.get("provider"), each.get("name")) == (active.get("provider"), active.get("name"))
-        mark = (
-            Text("▸", "bold green") if is_used else Text() if each.get("reachable") else Text("✘", "bold red")
-        )
-        name = f"{each.get('provider', '')} {each.get('name', '')}".strip()
-        table.add_row(mark, visible(name), _about(each, str(active.get("reason") or "") if is_used else ""))
+        mark, why_used = Text() if each.get("reachable") else Text("✘", "bold red"), ""
+        if is_used(each, listed):
+            mark, why_used = Text("▸", "bold green"), str(listed["active"].get("reason") or "")
+        table.add_row(mark, visible(name_of(each)), _about(each, why_used))
     return table
 
 

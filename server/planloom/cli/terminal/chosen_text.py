@@ -9,7 +9,7 @@ from rich.text import Text
 
 from planloom.cli.client.messages import Approval, DiffResult
 from planloom.cli.plain import visible
-from planloom.cli.terminal import keyboard, show
+from planloom.cli.terminal import show
 from planloom.domain.text.lines import changed_blocks, split_lines
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ async def edited(terminal: Terminal, diffs: Sequence[DiffResult]) -> dict[str, s
         }
         diff = diffs[int(await terminal.choose_or_leave("Which file?", names)) - 1]
     suffix = "." + diff["uri"].rpartition(".")[2] if "." in diff["uri"].rpartition("/")[2] else ""
-    text = await keyboard.edit_text(diff["after"] or "", suffix)
-    if text is None:
-        terminal.say("The editor did not end well, or there is none: set EDITOR to one.", "yellow")
+    text = await terminal.in_editor(diff["after"] or "", suffix)
     return {} if text is None else {diff["uri"]: text}
 
 

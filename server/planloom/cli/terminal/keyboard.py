@@ -29,6 +29,10 @@ class EndOfInput(Leave):
     """The person closed the input (Ctrl-D), or the terminal is gone."""
 
 
+class EditorFailed(Exception):
+    """No text came from the editor, in a sentence."""
+
+
 async def read_line(at_escape: Callable[[], None] = lambda: None) -> str:
     """The next typed line, without its line end. Raises EndOfInput. Calls `at_escape` at each Esc.
 
@@ -78,11 +82,9 @@ async def read_while_running() -> str:
     return await read_line(lambda: signal.raise_signal(signal.SIGINT))
 
 
-@contextlib.contextmanager
-def passing_on_escape() -> Iterator[None]:
+def passing_on_escape() -> contextlib.AbstractContextManager[None]:
     """Have the terminal pass on what was typed at Esc, as at the end of a line. Does nothing without a terminal."""
-    with _with_line_end(_ESCAPE.encode()):
-        yield
+    return _with_line_end(_ESCAPE.encode())
 
 
 @contextlib.contextmanager
@@ -160,10 +162,10 @@ def forget_typed() -> None:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-async def edit_text(text: str, suffix: str) -> str | None:
-    """The text as the person edited it in their editor; None if there is none, or it failed: the text is kept then."""
+async def edit_text(text: str, suffix: str) -> str:
+    """The text as the person edited it in their editor. Raises EditorFailed."""
     if (command := _editor()) is None:
-        return None
+        raise EditorFailed("There is no editor: set EDITOR to one.")
     # Ctrl-C is for the editor; an ignored signal would be ignored there, too.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
@@ -182,16 +184,20 @@ def _editor() -> list[str] | None:
     return None if found is None else [found]
 
 
-def _edit_text(command: list[str], text: str, suffix: str) -> str | None:
+def _edit_text(command: list[str], text: str, suffix: str) -> str:
     folder = Path(tempfile.mkdtemp(prefix="planloom-"))
     path = folder / f"text{suffix}"
-    path.write_text(text, encoding="utf-8", newline="")
+    path.write_bytes(text.encode())
     try:
         finished = subprocess.run([*command, str(path)], check=False)
-        edited = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
+        # Line ends stay as they are.
+        edited = path.read_bytes().decode()
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise EditorFailed(f"{command[0]} cannot be started: set EDITOR to an editor.") from error
+    except UnicodeDecodeError as error:
+        raise EditorFailed(f"The text is not UTF-8. It is kept in {path}.") from error
     if finished.returncode != 0:
-        return None
+        raise EditorFailed(f"The editor did not end well. The text is kept in {path}.")
     shutil.rmtree(folder, ignore_errors=True)
     return edited

@@ -106,6 +106,14 @@ class Terminal:
         self.console.file.flush()
         return await keyboard.read_line()
 
+    async def one_of(self, options: Sequence[str], prompt: str) -> str:
+        """The option whose number is typed, else what is typed. Raises EndOfInput."""
+        for number, option in enumerate(options, 1):
+            self.say(f"  {number}  {option}")
+        typed = (await self.line(prompt)).strip()
+        chosen = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
+        return options[chosen - 1] if 0 < chosen <= len(options) else typed
+
     def say(self, text: str, style: str = "") -> None:
         """Print a sentence between questions."""
         self.console.print(Text(visible(text), style))
@@ -158,12 +166,9 @@ class Terminal:
     async def question(self, question: Question) -> str:
         self.say(question.get("question", ""), "bold magenta")
         options = question.get("options") or []
-        for number, option in enumerate(options, 1):
-            self.say(f"  {number}  {option}")
-        while not (typed := (await self.line("Answer (Ctrl-D leaves it for later): ")).strip()):
+        while not (typed := await self.one_of(options, "Answer (Ctrl-D leaves it for later): ")):
             pass
-        chosen = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 0
-        return options[chosen - 1] if 0 < chosen <= len(options) else typed
+        return typed
 
     async def recovery(self, step: Step, recovery: Recovery) -> RecoveryChoice:
         proposal = recovery.get("proposal")
@@ -224,13 +229,20 @@ class Terminal:
         prompt = f"{visible(message)} Attach {visible(reference)}?"
         return await self.agrees(prompt, {"y": "attach", "n": "leave out"})
 
+    async def in_editor(self, text: str, suffix: str) -> str | None:
+        """The text as the person edited it in their editor; None if that failed, which is said."""
+        try:
+            return await keyboard.edit_text(text, suffix)
+        except keyboard.EditorFailed as failure:
+            self.say(str(failure), "yellow")
+            return None
+
     async def edited(self, text: str, suffix: str, send: Send) -> bool:
         """Let the person edit a text, again while it is refused; whether another one was sent. Raises Leave."""
         written = text
         while True:
-            edited = await keyboard.edit_text(written, suffix)
+            edited = await self.in_editor(written, suffix)
             if edited is None:
-                self.say("The editor did not end well, or there is none: set EDITOR to one.", "yellow")
                 return False
             if edited == text:
                 self.say("Nothing was changed.", "dim")
@@ -249,9 +261,7 @@ class Terminal:
     async def arguments(self, current: Mapping[str, Any]) -> dict[str, Any] | None:
         """Ask for new arguments of a call as JSON; None keeps the old ones. Raises EndOfInput."""
         written = json.dumps(current, indent=2, ensure_ascii=False)
-        edited = await keyboard.edit_text(written + "\n", ".json")
-        if edited is None:
-            self.say("The editor did not end well, or there is none: set EDITOR to one.", "yellow")
+        edited = await self.in_editor(written + "\n", ".json")
         if edited is None or not edited.strip():
             return None
         try:

@@ -49,6 +49,7 @@ class Screen:
         self._words: dict[str, str] = {}
         self._background: dict[str, str] = {}
         self._said: set[str] = set()
+        self._advised = ""
         self._is_one_step = False
         self._spent: dict[str, Json] = {}
 
@@ -82,6 +83,7 @@ class Screen:
     def plan(self, view: PlanView) -> None:
         """Print the plan for review, with what it has used of which model so far."""
         self.pause()
+        _, self._advised = show_report.problem_of(view) or ("", "")
         self._console.print()
         self._console.print(show_report.whole_plan(view))
 
@@ -114,9 +116,10 @@ class Screen:
         self.note(sentence)
 
     def failure(self, message: str, hint: str | None, details: Any = None) -> None:
-        """Print a failure, each of its problems, and its hint; not again what the server has said as an error."""
+        """Print a failure, each of its problems, and its hint; not again what the server or a plan has said already."""
         self.pause()
         is_said = any(each in message for each in self._said)
+        hint = None if hint == self._advised else hint
         show.failure(self._console, "" if is_said else message, hint, details)
 
     def problem(self, view: PlanView) -> bool:

@@ -143,10 +143,11 @@ def _what_runs(step: Step) -> Text:
         whole = not step.get("requiresApproval")
         args = arguments(step.get("args") or {}, whole=whole)
         return Text.assemble((visible(step["tool"] or ""), "cyan"), " ", args)
-    text = Text.assemble((f"{visible(step.get('agent', 'koda'))} ", "magenta"))
     instruction = step.get("instruction", "")
+    if instruction == step.get("description"):
+        return Text("a model works it out", "magenta")
     # It is approved as it stands here, so nothing of it is cut.
-    return text.append(visible(instruction) if instruction != step.get("description") else "works it out")
+    return Text.assemble(("a model: ", "magenta"), visible(instruction))
 
 
 def _checks(step: Step) -> Text:

@@ -784,6 +784,13 @@ class PlanSummary(Value):
     progress: Progress
     reverted: Reverted | None = None
     ending: Ending | None = None
+    kept: bool = False
+    """See `is_kept`."""
+
+
+def is_kept(plan: Plan) -> bool:
+    """Whether the plan was kept for later at its review, so that nothing of it is approved yet."""
+    return plan.status == "paused" and plan.version > 0 and plan.approved_version is None
 
 
 def taken_back(plan: Plan) -> Reverted | None:
@@ -840,6 +847,7 @@ def summary(plan: Plan) -> PlanSummary:
         progress=progress(plan),
         reverted=taken_back(plan),
         ending=ending(plan),
+        kept=is_kept(plan),
     )
 
 

@@ -71,7 +71,5 @@ async def shown_changes(app: Application, approval: Approval, t: Words) -> str:
             parts.append(git_diff(found.before, found.after, old, new))
     if parts:
         return "".join(parts)
-    return (
-        "\n".join(filter(None, (approval.command or "",) if approval.command else lines(plan, approval, t)))
-        + "\n"
-    )
+    known = (approval.command,) if approval.command else lines(plan, approval, t)
+    return "\n".join(filter(None, known)) + "\n"

@@ -17,6 +17,7 @@ CODES: dict[type[errors.PlanloomError], int] = {
     errors.UnknownThing: REQUEST_FAILED,
     errors.PlanElsewhere: REQUEST_FAILED,
     errors.WrongState: REQUEST_FAILED,
+    errors.FilesRefused: REQUEST_FAILED,
     errors.StaleVersion: REQUEST_FAILED,
     errors.InvalidPlan: REQUEST_FAILED,
     errors.OwnedElsewhere: REQUEST_FAILED,

@@ -79,8 +79,7 @@ class RulesPlanner:
         note = Problem(step_id=None, field="", problem=self._note, severity="warning")
         noted = (note,) if self._note else ()
         found = await asyncio.to_thread(problems, steps, rules, sequential=True, request=request.text)
-        literal = sum(step.kind == "tool_call" for step in steps)
-        by_model = len(steps) - literal
+        by_model = sum(step.kind == "processing" for step in steps)
         needs = f"{by_model} of them by a model" if by_model else "nothing that needs a model"
         yield PlanDrafted(
             steps=steps,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from planloom.domain.changes import EditedFile, EditRecord, sha256
-from planloom.domain.errors import UnknownThing, WrongState
+from planloom.domain.errors import FilesRefused, UnknownThing
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing, undone
 from planloom.domain.plans.plan import Plan
@@ -67,7 +67,7 @@ class UndoService:
 
         The redo of a step reverts the last undo of that step alone.
 
-        The user's request is the approval. Raises UnknownThing, UntrustedWorkspace, and WrongState if there is
+        The user's request is the approval. Raises UnknownThing, UntrustedWorkspace, and FilesRefused if there is
         nothing to revert or the revert could not be made.
         """
         async with self._turns.turn(plan_id, "undo") as before:
@@ -109,7 +109,7 @@ class UndoService:
     def _require_texts(
         self, plan: Plan, chosen: tuple[EditRecord, ...], files: tuple[JournalFile, ...]
     ) -> None:
-        """Raise WrongState if a text of the `files` is missing: what the user has typed cannot be told apart."""
+        """Raise FilesRefused if a text of the `files` is missing: what the user has typed cannot be told apart."""
         recorded = (file for edit in chosen for file in edit.files)
         none = (None, _NO_TEXT)
         if not any(
@@ -127,7 +127,7 @@ class UndoService:
         raise _refused(plan, f"{why} So nothing was taken back.")
 
     async def _require_harmless(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> None:
-        """Raise WrongState if the revert would write texts of another machine where they could run by themselves."""
+        """Raise FilesRefused if the revert would write texts of another machine where they could run by themselves."""
         if plan.made_elsewhere.isdisjoint(edit.edit_id for edit in chosen):
             return
         changes = reversal.changeset.changes
@@ -150,7 +150,7 @@ class UndoService:
     ) -> None:
         """Make the reverse changes, one set after the other where their order matters.
 
-        Each change names what it reverts, so that an undo that is cut off goes on with the rest. Raises WrongState if
+        Each change names what it reverts, so that an undo that is cut off goes on with the rest. Raises FilesRefused if
         they could not be made.
         """
         reverts = tuple(edit.edit_id for edit, files in _covered(chosen, reversal) if files)
@@ -222,8 +222,8 @@ class UndoService:
         )
 
 
-def _refused(plan: Plan, reason: str) -> WrongState:
-    return WrongState(reason, status=plan.status, allowed=ALLOWED[plan.status])
+def _refused(plan: Plan, reason: str) -> FilesRefused:
+    return FilesRefused(reason, status=plan.status, allowed=ALLOWED[plan.status])
 
 
 def _standing(plan: Plan, step_id: StepId | None) -> tuple[EditRecord, ...]:
