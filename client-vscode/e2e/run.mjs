@@ -19,6 +19,7 @@ import { REVIEWING } from "./reviewing.mjs";
 import { german, looks, storm, thinking } from "./scripted.mjs";
 import { TEMPLATES } from "./templates.mjs";
 import { USED } from "./used.mjs";
+import { WALKING } from "./walking.mjs";
 import { SIXTY_FILES, WINDOWS } from "./windows.mjs";
 import { startWorkbench } from "./workbench.mjs";
 
@@ -134,7 +135,7 @@ const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
 const COVERED = [NEW_FILES, DEMO].flat();
 // Most journeys are about the questions of a running plan, also where its approval covers the calls.
 const ASKING = { "planloom.approvals.plan": "none" };
-const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING, WINDOWS].flat();
+const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING, WALKING, WINDOWS].flat();
 const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES, FIGURES].flat();
 await series(workbench, WITHOUT_MODEL, COVERED);
 const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, { ...WITHOUT_MODEL, ...ASKING }, LITERAL);

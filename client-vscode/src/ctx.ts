@@ -35,6 +35,7 @@ import { Merges } from "./review/merges";
 import { Proposals } from "./review/proposals";
 import { Unopened } from "./review/unopened";
 import { Unsaved } from "./review/unsaved";
+import { Walk } from "./review/walk";
 import { StatusItem } from "./status";
 import { linkless, t } from "./words";
 
@@ -66,6 +67,11 @@ export class Ctx implements vscode.Disposable {
     },
   );
   private readonly marks = new Marks();
+  readonly walk = new Walk(
+    this.diffs,
+    () => this.marks.isApplying,
+    () => this.panel.reveal(),
+  );
   private readonly unopened = new Unopened();
   private readonly unsaved = new Unsaved((uris) => this.panel.post({ kind: "unsaved", uris: [...uris] }));
   readonly panel: PlanPanel;
@@ -227,6 +233,7 @@ export class Ctx implements vscode.Disposable {
       this.proposals,
       this.merges,
       this.marks,
+      this.walk,
       this.unsaved,
       this.status,
       this.happened,
@@ -385,7 +392,7 @@ export class Ctx implements vscode.Disposable {
   }
 
   private receive(event: Event): void {
-    if (event.type === "approval_resolved") void this.diffs.forget(event.approvalId);
+    if (event.type === "approval_resolved") void this.diffs.forget(event.approvalId, !this.walk.isInEditor);
     if (event.type === "conflict_resolved") void this.merges.forget(event.editId);
     if (event.type === "edit_applied" || event.type === "edit_reverted")
       void this.unopened.settle(event.files.map((file) => file.newUri ?? file.uri));
@@ -477,6 +484,7 @@ export class Ctx implements vscode.Disposable {
     const view = this.current();
     this.status.show(this.server, this.state);
     this.attention.look(this.state);
+    this.walk.look(this.state);
     this.setContext("status", view?.plan.status ?? "");
     this.setContext("live", view?.live === true);
     this.setContext("undoable", view !== undefined && offers(view, "planloom.undo"));

@@ -26,7 +26,12 @@ vi.mock("vscode", () => ({
       return editor.nothing;
     },
     onDidChangeVisibleTextEditors: () => editor.nothing,
-    tabGroups: { all: [], close: () => Promise.resolve(true) },
+    tabGroups: {
+      all: [],
+      close: () => Promise.resolve(true),
+      onDidChangeTabs: () => editor.nothing,
+      onDidChangeTabGroups: () => editor.nothing,
+    },
   },
   workspace: { registerTextDocumentContentProvider: () => editor.nothing },
 }));

@@ -8,7 +8,7 @@ import type { Ctx } from "../ctx";
 import { doMend } from "../models/mending";
 import { chooseModel, modelAtHand, setUp } from "../models/setUp";
 import type { Decided, FromPanel } from "../panel/messages";
-import type { Context, CreateParams, UndoParams } from "../protocol";
+import type { Context, CreateParams, RespondParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
 import { addDropped } from "./adding";
@@ -31,7 +31,11 @@ const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } =
   message: (ctx, message) => settle(ctx, message, say(ctx, message)),
   decide: (ctx, message) => settle(ctx, message, decide(ctx, message)),
   complete,
-  detect,
+  detect: (ctx, message) => {
+    // Whoever writes in the composer is not taken from there.
+    ctx.walk.end();
+    return detect(ctx, message);
+  },
   image: keepImage,
   dropped: (ctx, { uris }) => addDropped(ctx, uris),
   templates: sendTemplates,
@@ -87,19 +91,27 @@ async function settle(
 async function decide(ctx: Ctx, { method, params }: Decided): Promise<object | undefined> {
   switch (method) {
     case "planloom/plan/approve":
+      ctx.walk.begin(params.planId);
       return ctx.ask(method, { review: ctx.reviews.get(params.planId), ...params });
     case "planloom/plan/direct":
-      return (await mayLeave(ctx, params.planId)) ? ctx.ask(method, params) : undefined;
+      if (!(await mayLeave(ctx, params.planId))) return undefined;
+      ctx.walk.begin(params.planId);
+      return ctx.ask(method, params);
     case "planloom/plan/undo":
       return undo(ctx, params);
-    case "planloom/approval/respond": {
-      const { approvalId, decision, files } = params;
-      const edits = decision === "allow" ? ctx.proposals.edits(approvalId, files) : [];
-      return ctx.ask(method, { ...params, ...(edits.length === 0 ? {} : { edits }) });
-    }
+    case "planloom/approval/respond":
+      // Whoever answers in the panel goes on reviewing there.
+      ctx.walk.end();
+      return answerApproval(ctx, params);
     default:
       return ctx.ask(method, params);
   }
+}
+
+/** Answer an approval with the texts as the user has changed them; undefined if the server refused it. */
+export function answerApproval(ctx: Ctx, params: RespondParams): Promise<object | undefined> {
+  const edits = params.decision === "allow" ? ctx.proposals.edits(params.approvalId, params.files) : [];
+  return ctx.ask("planloom/approval/respond", { ...params, ...(edits.length === 0 ? {} : { edits }) });
 }
 
 /** What a message of the panel has of images: where they are kept. The server keeps those that are no files. */
@@ -155,7 +167,9 @@ async function create(
     templateId,
     parameters,
   });
-  if (result !== undefined) await ctx.show(result.plan.planId);
+  if (result === undefined) return undefined;
+  ctx.walk.begin(result.plan.planId);
+  await ctx.show(result.plan.planId);
   return result;
 }
 

@@ -28,6 +28,11 @@ export class Marks implements vscode.Disposable {
     }),
   ];
 
+  /** Whether the server edits files in this moment. */
+  get isApplying(): boolean {
+    return this.applying > 0;
+  }
+
   /** What changes while `apply` runs is marked. */
   async during<R>(apply: () => PromiseLike<R>): Promise<R> {
     this.applying++;
@@ -46,7 +51,7 @@ export class Marks implements vscode.Disposable {
   private onChanged({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
     if (contentChanges.length === 0 || !isFile(document.uri)) return;
     const key = document.uri.toString();
-    if (this.applying === 0) {
+    if (!this.isApplying) {
       this.clear(key);
       return;
     }
