@@ -9,6 +9,7 @@ export type StepCaveat = (typeof STEP_CAVEATS)[number];
 
 export const SIGNS = [
   "waiting",
+  "undone",
   "partly",
   "stalled",
   "draft",
@@ -143,6 +144,7 @@ export const STEP_SIGNS = [
   "stalled",
   "unchanged",
   "warning",
+  "undone",
 ] as const;
 export type StepSign = (typeof STEP_SIGNS)[number];
 
@@ -2418,12 +2420,12 @@ export const ERROR_CODES = [
   "model_unavailable",
   "model_refused",
   "model_output_invalid",
+  "context_overflow",
   "reference_unresolved",
   "workspace_required",
   "untrusted_workspace",
   "path_denied",
   "budget_exhausted",
-  "context_overflow",
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 

@@ -83,7 +83,7 @@ def test_a_client_reviews_allows_edits_answers_and_undoes(name: str, tmp_path: P
     )
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
     states = re.findall(r"^(?:> |.*\(y\) )?([A-Z][a-z ]+): ", ran.stdout, re.MULTILINE)
-    assert states == [*STATES, "Done", "Done"], ran.stdout
+    assert states == [*STATES, "Done", "Undone"], ran.stdout
     assert re.findall(r"^[-+]\w.*$", ran.stdout, re.MULTILINE) == [
         *("-é😀 old, 😀", "+é😀 new, 😀", "-old", "+new", "+made")
     ]

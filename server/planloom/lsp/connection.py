@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from planloom.domain.errors import PlanloomError
-from planloom.execution.jobs import Jobs
+from planloom.execution.jobs import Jobs, only_logged
 from planloom.lsp import commands
 from planloom.lsp import configuration as config
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
@@ -88,7 +88,7 @@ class Connection:
         self.merged: MergedDocuments
         self.progress: ProgressReporter | None = None
         self.log_path = options.open_log()
-        self.jobs = Jobs()
+        self.jobs = Jobs(only_logged)
         self.documents = DocumentStore(client.encoding)
         can = capabilities(client.capabilities, client.declared, client.encoding)
         self.editor = LspEditor(protocol, can, self.documents.spelling)

@@ -14,7 +14,7 @@ from planloom.domain.plans.agents import (
     KodaPerspective,
     Perspective,
 )
-from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
+from planloom.domain.plans.plan import Plan, Progress, Step, left_steps, progress
 from planloom.domain.safety.approvals import PlanChange
 from planloom.domain.values import PlanId, StepId
 from planloom.view import approvals, figures, problems, steps
@@ -151,8 +151,8 @@ def view(plan: Plan, around: Around) -> PlanView:
     shown = steps.views(plan, around, offered)
     return PlanView(
         plan=plan,
-        state=state_words(plan, around.waits, counts, t, partly=partly),
-        sign=sign_of(plan, around.waits, partly=partly),
+        state=state_words(plan, around.waits, counts, t),
+        sign=sign_of(plan, around.waits),
         waits=waiting_for(plan, t),
         causes=tuple(each.key for each in causes(plan)),
         decisions=decisions,
@@ -189,13 +189,16 @@ def view(plan: Plan, around: Around) -> PlanView:
 
 def _left(plan: Plan, t: Words) -> tuple[NotDone, ...]:
     """The steps of an ended plan that did not complete, except those whose condition did not hold."""
-    if plan.status not in ENDED:
-        return ()
     reasons = {each.step_id: each.reason for each in plan.report.left} if plan.report is not None else {}
+    numbers = {step.step_id: number for number, step in enumerate(plan.steps, start=1)}
     return tuple(
-        NotDone(step.step_id, number, step.title, _why_left(step, reasons.get(step.step_id, ""), t))
-        for number, step in enumerate(plan.steps, start=1)
-        if step.status != "completed" and not (step.status == "skipped" and step.skip_reason == "condition")
+        NotDone(
+            step.step_id,
+            numbers[step.step_id],
+            step.title,
+            _why_left(step, reasons.get(step.step_id, ""), t),
+        )
+        for step in left_steps(plan)
     )
 
 

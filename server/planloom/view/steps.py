@@ -33,6 +33,7 @@ StepSign = Literal[
     "stalled",
     "unchanged",
     "warning",
+    "undone",
 ]
 S = TypeVar("S", OpenCall, AskedQuestion, Button)
 _OPEN: frozenset[StepStatus] = frozenset({"pending", "blocked", "ready"})
@@ -183,6 +184,8 @@ def _look(
         return "failed" if waits == "recovery" else "waiting", wait_words(waits, t)
     if stall is not None:
         return "stalled", resource_words(stall, t)
+    if step.reverted is not None and status == "completed":
+        return ("undone", t("undone")) if step.reverted == "whole" else ("warning", t("partly undone"))
     match step.result.caveat if step.result is not None else None:
         case "unchanged":
             return "unchanged", t("nothing to change")

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from planloom.domain.errors import ContextOverflow, ModelFailed, StorageFailed
+from planloom.domain.errors import ModelFailed, StorageFailed
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Json
 from planloom.models.offline.scripted import Fault, FaultKind
@@ -104,7 +104,7 @@ class RecordingModel:
                 async for event in stream:
                     events.append(event)
                     yield event
-        except (ModelFailed, ContextOverflow) as failure:
+        except ModelFailed as failure:
             fault = Fault(kind=FAULTS[failure.code], message=failure.message, hint=failure.hint)
             raise
         except (GeneratorExit, asyncio.CancelledError):
