@@ -13,7 +13,9 @@ from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.resources import StepWaits
 from planloom.lsp.client_options import ApplicationContext
+from planloom.models.port import ModelIdentity
 from planloom.service.requests import CreateResult, Health, MessageResult, Status, StreamDelta, UndoResult
+from planloom.settings import ModelSettings
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
 
@@ -182,6 +184,8 @@ class FakeApplication:
             "rules",
         ):
             setattr(self, name, Room(name, self.calls, self.script))
+        models: Any = self.models  # type: ignore[attr-defined]
+        models.identity, models.chosen = ModelIdentity("auto", "", "not asked"), ModelSettings()
         self.feed = FakeFeed()
         self.opening: ApplicationContext | None = None
         self.settings: Any = None
