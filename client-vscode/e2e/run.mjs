@@ -135,7 +135,18 @@ const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
 const COVERED = [NEW_FILES, DEMO].flat();
 // Most journeys are about the questions of a running plan, also where its approval covers the calls.
 const ASKING = { "planloom.approvals.plan": "none" };
-const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING, WALKING, WINDOWS].flat();
+const LITERAL = [
+  JOURNEYS,
+  DECISIONS,
+  USED,
+  ATTENTION,
+  COMPOSING,
+  TEMPLATES,
+  DOCUMENTS,
+  REVIEWING,
+  WALKING,
+  WINDOWS,
+].flat();
 const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES, FIGURES].flat();
 await series(workbench, WITHOUT_MODEL, COVERED);
 const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, { ...WITHOUT_MODEL, ...ASKING }, LITERAL);

@@ -105,4 +105,38 @@ export const WALKING = [
       assert.ok(again.count() <= 3, `${again.count()} keys`);
     },
   },
+  {
+    name: "what was changed is kept or taken back by a lens where it stands",
+    files: { "note.txt": Array.from({ length: 20 }, (_, line) => `line ${line + 1}\n`).join("") },
+    async run({ window, folder, shots }) {
+      const { page } = window;
+      await window.openFile("note.txt");
+      const by = keys(window);
+      await ask(
+        window,
+        by,
+        '1. Replace "line 5" with "plan 5" in note.txt\n2. Replace "line 12" with "plan 12" in note.txt',
+      );
+      await by.press("Enter");
+      await window.waitForStatus("pending_approval");
+      await window.choose("review", "Only risky");
+      await by.press(GO_ON);
+      await window.waitForStatus("completed");
+      const lens = (text) => page.locator(".codelens-decoration a").filter({ hasText: text });
+      await until("the lenses of both places", async () => (await lens(/^Undo$/).count()) === 2);
+      // Both are marked, whichever step has made them.
+      await until("both marks", async () => (await page.locator(".view-overlays .cdr[class*=ced-]").count()) >= 2);
+      await window.shot(join(shots, "lenses-dark.png"));
+      await lens(/^Undo$/)
+        .first()
+        .click();
+      await until("the line taken back", async () => (await window.editorText()).includes("line 5\n"));
+      assert.match(await window.editorText(), /plan 12/);
+      await lens("Keep Planloom's change").first().click();
+      await until("no lens", async () => (await lens(/Undo/).count()) === 0);
+      assert.match(await window.editorText(), /plan 12/);
+      await page.keyboard.press("Control+S");
+      await until("the text on disk", () => /line 5\n[\s\S]*plan 12/.test(onDisk(folder, "note.txt")));
+    },
+  },
 ];

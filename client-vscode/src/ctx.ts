@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
+import { Client, errorData, type Params, type Result } from "./connection/client";
 import { hasModels } from "./connection/languageModel";
 import { serverCommand } from "./connection/serverCommand";
 import { userValues } from "./connection/settings";
@@ -38,6 +38,8 @@ import { Unsaved } from "./review/unsaved";
 import { Walk } from "./review/walk";
 import { StatusItem } from "./status";
 import { linkless, t } from "./words";
+
+type Create = Extract<FromPanel, { kind: "create" }>;
 
 const CURRENT_KEY = "planloom.currentPlan";
 /** Whether a plan has not ended: then the next window starts the server by itself. */
@@ -91,8 +93,8 @@ export class Ctx implements vscode.Disposable {
   private readonly loading = new Map<string, Promise<void>>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
-  /** Whether a request waits for the choice of a model. */
-  private isHeld = false;
+  /** The request that waits for the choice of a model. */
+  held: Create | undefined;
 
   constructor(
     readonly extension: vscode.ExtensionContext,
@@ -361,16 +363,10 @@ export class Ctx implements vscode.Disposable {
       this.log.warn(`The models could not be listed: ${errorData(error).message}`);
       return undefined;
     });
-    if (needsModel === undefined) this.isHeld = false;
-    const model =
-      status.model.provider === "embedded" || needsModel !== undefined
-        ? t("No model")
-        : status.model.provider === "auto"
-          ? t("Model chosen when needed")
-          : modelName(status.model);
+    if (needsModel === undefined) this.held = undefined;
     this.setServer({
       kind: "running",
-      model,
+      model: needsModel === undefined ? status.modelWords : t("No model"),
       problems: [...status.problems],
       trusted: status.trusted,
       ...(status.workspaceFolders?.length === 0 ? { noFolder: true } : {}),
@@ -388,7 +384,7 @@ export class Ctx implements vscode.Disposable {
       const { models } = await this.request("planloom/model/list", {});
       if (models.some((model) => model.provider !== "embedded")) return undefined;
     }
-    return { editor: await hasModels(), held: this.isHeld };
+    return { editor: await hasModels(), held: this.held !== undefined };
   }
 
   private receive(event: Event): void {
@@ -414,10 +410,18 @@ export class Ctx implements vscode.Disposable {
     if (!("delta" in update)) this.changed();
   }
 
-  /** Hold a request until a model is chosen, or none is wanted; show that in the panel. */
-  async hold(isHeld: boolean): Promise<void> {
-    this.isHeld = isHeld;
+  /** Hold a request until a model is set up, or none is wanted; show that in the panel. */
+  async hold(request: Create): Promise<void> {
+    this.held = request;
     await this.readStatus();
+  }
+
+  /** A model is set up, or none is wanted: send what was held, and bring the user back to where it was written. */
+  async goOn(held: Create | undefined): Promise<void> {
+    if (held !== undefined || this.panel.isVisible) await this.panel.compose({});
+    if (held === undefined) return;
+    this.panel.post({ kind: "sent", text: held.text });
+    this.perform({ ...held, requestId: undefined });
   }
 
   refreshStatus(): void {

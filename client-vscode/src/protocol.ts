@@ -1614,7 +1614,7 @@ export interface TrustParams {
 
 /**
  * A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people. `title` is
- * the name of its service. `mends` is what mends that, `address` where its server is.
+ * the name of its service, `mends` is what mends that, `address` where its server is.
  */
 export interface ModelEntry {
   provider: string;

@@ -27,7 +27,7 @@ type Of<K extends Kind> = Extract<FromPanel, { kind: K }>;
 /** What each message of the panel does. */
 const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } = {
   ready: () => undefined,
-  create: (ctx, message) => settle(ctx, message, create(ctx, message)),
+  create: (ctx, message) => settle(ctx, message, modelled(ctx, message)),
   message: (ctx, message) => settle(ctx, message, say(ctx, message)),
   decide: (ctx, message) => settle(ctx, message, decide(ctx, message)),
   complete,
@@ -143,6 +143,13 @@ function editorContext(): Context {
   };
 }
 
+/** Send a request; where no model is found it is held, and stays in the composer. A template has its steps. */
+async function modelled(ctx: Ctx, message: Of<"create">): Promise<object | undefined> {
+  if (message.templateId != null || (await modelAtHand(ctx))) return create(ctx, message);
+  await ctx.hold(message);
+  return undefined;
+}
+
 /** Send a request; a file that may hold secrets is attached only if the user agrees. */
 async function create(
   ctx: Ctx,
@@ -155,8 +162,6 @@ async function create(
     images,
   }: Pick<CreateParams, "text" | "mode" | "sessionId" | "templateId" | "parameters"> & Images,
 ): Promise<object | undefined> {
-  // A template has its steps.
-  if (templateId == null && !(await modelAtHand(ctx))) return undefined;
   const attached = await attachedTo(ctx, text, images);
   if (attached === undefined) return undefined;
   const result = await ctx.ask("planloom/plan/create", {

@@ -21,7 +21,6 @@ import { isEvent } from "../panel/messages";
 import type {
   EditorRequests,
   Event,
-  ModelEntry,
   Notifications,
   Requests,
   ServerNotifications,
@@ -192,11 +191,6 @@ export function errorData(error: unknown): Failure {
   const data: unknown = typeof error === "object" && error !== null && "data" in error ? error.data : undefined;
   if (v.is(failure, data)) return data;
   return { code: OF_THE_EXTENSION, message: error instanceof Error ? error.message : String(error) };
-}
-
-/** The provider and name of a model, or only one of them if they are the same. */
-export function modelName({ provider, name }: Pick<ModelEntry, "provider" | "name">): string {
-  return name === "" || name === provider ? provider : `${provider} · ${name}`;
 }
 
 /** Restarts the server as the library does, but says what happens in the panel instead of in messages of the library. */

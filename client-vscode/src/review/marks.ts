@@ -57,6 +57,7 @@ export class Marks implements vscode.Disposable {
     }
     const lines = changedLines(
       contentChanges.map(({ range, text }) => ({ startLine: range.start.line, endLine: range.end.line, text })),
+      this.marked.get(key)?.ranges.map(({ start, end }) => [start.line, end.line] as const),
     );
     clearTimeout(this.marked.get(key)?.timer);
     this.marked.set(key, {
