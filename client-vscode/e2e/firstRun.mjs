@@ -29,6 +29,9 @@ export const FIRST_RUN = [
       await card.waitFor({ state: "detached" });
       assert.match(machineSettings(), /"planloom\.model\.baseUrl"/);
       assert.ok(!machineSettings().includes("canary"));
+      await until("the caret in the composer", () =>
+        panel.locator("#request").evaluate((area) => document.activeElement === area),
+      );
       await window.shot(join(shots, "first-run-model-dark.png"));
 
       await window.command("Planloom: Choose Model…");

@@ -132,7 +132,8 @@ export const WALKING = [
         .click();
       await until("the line taken back", async () => (await window.editorText()).includes("line 5\n"));
       assert.match(await window.editorText(), /plan 12/);
-      await lens("Keep Planloom's change").first().click();
+      await until("the lens of the other place", async () => (await lens(/^Undo$/).count()) === 1);
+      await lens("Keep Planloom's change").click();
       await until("no lens", async () => (await lens(/Undo/).count()) === 0);
       assert.match(await window.editorText(), /plan 12/);
       await page.keyboard.press("Control+S");

@@ -61,8 +61,11 @@ class MadeChanges:
 
     def keep(self, plan_id: PlanId, uri: Uri, key: str | None) -> None:
         """Do not show a change any more; without a key, all changes of the plan in the file."""
+        found = self.of(uri, self._text(uri))
         self._kept.update(
-            (plan_id, each.uri, each.key) for each in self._named(plan_id, uri, key, self._text(uri))
+            (plan_id, each.uri, each.key)
+            for each in found
+            if each.plan_id == plan_id and key in (None, each.key)
         )
 
     async def undo(self, plan_id: PlanId, uri: Uri, key: str | None) -> Plan:
