@@ -447,6 +447,7 @@ async def test_an_untrusted_workspace_is_not_changed(tmp_path: Path) -> None:
             == UntrustedWorkspace("The workspace is not trusted, so nothing in it is changed.").message
         )
         assert at.text("a.txt") == "old\n"
+        assert plan.pending.recoveries[0].options == ("retry", "abort")
 
 
 async def test_events_are_numbered_without_a_gap_and_fold_to_the_plan(tmp_path: Path) -> None:

@@ -91,6 +91,10 @@ async function settle(
 async function decide(ctx: Ctx, { method, params }: Decided): Promise<object | undefined> {
   switch (method) {
     case "planloom/plan/approve":
+      if (ctx.server.kind === "running" && !ctx.server.trusted) {
+        await vscode.commands.executeCommand("workbench.trust.manage");
+        return undefined;
+      }
       ctx.walk.begin(params.planId);
       return ctx.ask(method, { review: ctx.reviews.get(params.planId), ...params });
     case "planloom/plan/direct":

@@ -11,7 +11,7 @@ from planloom.providers import SERVICES, title_of
 from planloom.version import PROTOCOL_VERSION
 from planloom.view import problems
 from planloom.view.models import model_words
-from planloom.view.reviews import review_choices
+from planloom.view.reviews import before_trust, review_choices
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
@@ -24,6 +24,7 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
     """The server's version, model, folders and health, and the plans that run or can be resumed."""
     held_to = await connection.app.command_abilities() if params.commands else None
     now = connection.app.status(str(connection.log_path or ""))
+    reviews = review_choices(now.approvals, connection.words)
     return wire.StatusResult.of(
         now,
         protocol_version=PROTOCOL_VERSION,
@@ -31,7 +32,7 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
         model_words=_model_words(connection),
         plans=wire.StatusPlans(active=now.active, resumable=now.resumable),
         commands=None if held_to is None else wire.CommandAbilities.of(held_to),
-        reviews=review_choices(now.approvals, connection.words),
+        reviews=reviews if now.trusted else before_trust(reviews, connection.words),
     )
 
 
