@@ -986,11 +986,18 @@ export interface ApprovalView {
   lost?: string;
 }
 
+/** How full the model's context was in the last request, in percent and in words. */
+export interface ContextFill {
+  percent: number;
+  words: string;
+}
+
 /**
  * A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`. `state` and `sign` say where it
- * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used. A cause in `causes` calls
- * for the user until it is answered; `decisions` counts the cards. `partly`: it has completed without the steps of
- * `left`; `rest` is a request for them. `workedOn`: it holds work that is lost with it.
+ * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used, `looked` what a draft has
+ * looked at last. A cause in `causes` calls for the user until it is answered; `decisions` counts the cards. `partly`:
+ * it has completed without the steps of `left`; `rest` is a request for them. `workedOn`: it holds work that is lost
+ * with it.
  */
 export interface PlanHead {
   plan: Plan;
@@ -1010,10 +1017,12 @@ export interface PlanHead {
   pause?: string;
   problem?: Explained;
   thought?: string;
+  looked?: readonly string[];
   estimate?: string;
   estimates?: readonly string[];
   used: string;
   usedLines?: readonly string[];
+  context?: ContextFill;
   perspectives?: readonly PerspectiveState[];
   draft?: DraftView;
   changes?: readonly PlanChange[];

@@ -179,7 +179,13 @@ class Connection:
         app.feed.subscribe_notices(
             lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
         )
-        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, self.words)
+        self.views = Views(
+            self.protocol.notify,
+            self._congested,
+            app.plans.spent,
+            self.words,
+            can_save=self.editor.capabilities.save,
+        )
         self.lenses = LensRefresh(
             self.protocol,
             self.jobs,
@@ -206,6 +212,7 @@ class Connection:
         if self.client.declared.views:
             app.feed.subscribe(self.views.on_event)
             app.feed.waits.listen(self.views.on_waits)
+            app.feed.model_waits.listen(self.views.on_model_waits)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(
                 self.protocol, self.jobs, app.plans.cancel, self._congested, self.words

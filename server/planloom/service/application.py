@@ -97,7 +97,7 @@ class Application:
         usable = tools.before_commands()
         jobs = Jobs(self._job_failed)
         plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
-        feed = Feed(plan_store, models.known_keys)
+        feed = Feed(plan_store, models.known_keys, models.waits)
         warn = partial(feed.notice, "warning")
         templates = Templates(ledger, plan_store)
         rules = StepRules(session, tools, templates.find)
@@ -155,6 +155,7 @@ class Application:
         self.references = references
         self.templates = templates
         self.memory = memory
+        self.unsaved = saver
         self.user_undo = UserUndo(plan_store, session.view, jobs)
         self.requests = NewRequests(session, references, models, templates)
         direct_runs = DirectRuns(session, plan_store, tools, rules)

@@ -22,6 +22,7 @@ from planloom.view.actions import Button, Situation, buttons
 from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
 from planloom.view.commands import RanCommand, commands
+from planloom.view.figures import Context
 from planloom.view.problems import Explained
 from planloom.view.states import (
     Around,
@@ -93,10 +94,10 @@ class PlanView(NamedTuple):
     """A plan as people see it.
 
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or cannot use its
-    model, `causes` what calls for the user: a cause keeps its key until it is answered. `decisions` counts what
-    waits in cards. `partly`: it has completed without all of its steps, which are `left`; `rest` is a request for
-    them. `changes` are those of a version under review since the one before it. `worked_on`: it holds work that is
-    lost with it.
+    model, `looked` what a draft has looked at last, `context` how full the model's context is, `causes` what calls for
+    the user: a cause keeps its key until it is answered. `decisions` counts what waits in cards. `partly`: it has
+    completed without all of its steps, which are `left`; `rest` is a request for them. `changes` are those of a version
+    under review since the one before it. `worked_on`: it holds work that is lost with it.
     """
 
     plan: Plan
@@ -116,10 +117,12 @@ class PlanView(NamedTuple):
     pause: str | None
     problem: Explained | None
     thought: str | None
+    looked: tuple[str, ...]
     estimate: str | None
     estimates: tuple[str, ...]
     used: str
     used_lines: tuple[str, ...]
+    context: Context | None
     perspectives: tuple[PerspectiveState, ...]
     draft: DraftView | None
     changes: tuple[PlanChange, ...]
@@ -146,7 +149,7 @@ def view(plan: Plan, around: Around) -> PlanView:
     pending = plan.pending
     decisions = sum(map(len, (pending.approvals, pending.questions, pending.recoveries, pending.conflicts)))
     counts = progress(plan)
-    offered = tuple(buttons(Situation(plan=plan, words=t)))
+    offered = tuple(buttons(Situation(plan=plan, can_save=around.can_save, words=t)))
     files = changed_files(plan, t)
     shown = steps.views(plan, around, offered)
     return PlanView(
@@ -166,11 +169,13 @@ def view(plan: Plan, around: Around) -> PlanView:
         verdict=figures.verdict(plan, t),
         pause=figures.pause(plan, t) if decisions == 0 else None,
         problem=problems.of_plan(plan, t),
-        thought=thought(plan, t),
+        thought=_thought(plan, around),
+        looked=plan.last_draft.looked if plan.status == "draft" and plan.last_draft is not None else (),
         estimate=figures.estimate(plan, t),
         estimates=figures.estimates(plan, t),
         used=figures.used(plan, around.spent, t),
         used_lines=figures.used_lines(plan, around.spent, t),
+        context=figures.context(plan, around.spent, t),
         perspectives=_perspectives(plan, t),
         draft=_draft(plan),
         changes=plan.revised if plan.status == "pending_approval" else (),
@@ -231,6 +236,11 @@ def _draft(plan: Plan) -> DraftView | None:
     if not found.failed and (found.version == 1 or not found.warnings):
         return None
     return DraftView(found.feedback, found.failed, found.warnings)
+
+
+def _thought(plan: Plan, around: Around) -> str | None:
+    wait = around.model_waits.get(None)
+    return problems.of_wait(wait, around.words) if wait is not None else thought(plan, around.words)
 
 
 def thought(plan: Plan, t: Words) -> str | None:

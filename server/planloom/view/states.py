@@ -21,6 +21,7 @@ from planloom.domain.plans.plan import (
 )
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import StepId
+from planloom.execution.model_waits import NO_WAITS, Waits
 from planloom.execution.resources import StepWait
 from planloom.service.running.resource_claims import described
 from planloom.view.words import Words
@@ -48,7 +49,8 @@ with a reservation, which `partly` stands for.
 class Around(NamedTuple):
     """The facts in a view besides the plan: who waits for what, the use of models, and the client's language.
 
-    `waited_ms` is how long each step's run has waited for what another step uses, before it waits now.
+    `waited_ms` is how long each step's run has waited for what another step uses, before it waits now. `model_waits` is
+    the work that waits for a model. `can_save`: the editor can be asked to save files.
     """
 
     words: Words
@@ -56,6 +58,8 @@ class Around(NamedTuple):
     waits: tuple[StepWait, ...] = ()
     waited_ms: Mapping[StepId, int] = {}
     waits_since: Mapping[StepId, datetime] = {}
+    model_waits: Waits = NO_WAITS
+    can_save: bool = False
 
 
 class Cause(NamedTuple):

@@ -550,12 +550,16 @@ class AskedQuestion(Value):
 
 
 class DraftOutcome(Value):
-    """The draft that was asked for last, until its plan is approved: `failed` if the version before it is back."""
+    """The draft that was asked for last, until its plan is approved: `failed` if the version before it is back.
+
+    `looked` says what was looked at for it last, each in a few words.
+    """
 
     version: int
     feedback: str | None = None
     failed: bool = False
     warnings: tuple[str, ...] = ()
+    looked: tuple[str, ...] = ()
 
 
 class LogLine(Value):
@@ -684,6 +688,7 @@ class Plan(Value):
     context_summary: str | None = None
     summarized: frozenset[StepId] = frozenset()
     usage: Usage = Usage()
+    last_request: Usage | None = None
     budget_base: Usage = Usage()
     error: PlanError | None = None
     pending: Pending = NOTHING_PENDING

@@ -15,6 +15,7 @@ from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Json
 from planloom.models.offline.scripted import Fault, FaultKind
 from planloom.models.port import (
+    CallWritten,
     Capabilities,
     Model,
     ModelEvent,
@@ -63,7 +64,9 @@ class Recording:
         """The events; pieces that together contain a key are joined, and the key is masked."""
         for _, same in groupby(events, type):
             run = tuple(same)
-            whole = "".join(each.text for each in run if isinstance(each, TextDelta | ReasoningDelta))
+            whole = "".join(
+                each.text for each in run if isinstance(each, TextDelta | ReasoningDelta | CallWritten)
+            )
             masked = self._keys.masked_log(whole)
             yield from run if masked == whole else (run[0].model_copy(update={"text": masked}),)
 

@@ -122,9 +122,8 @@ class Drafting:
                 )
                 self._plan_store.record(plan_id, seen)
             case ToolUsed():
-                who = NAMES[event.agent] if event.agent is not None else "The planner"
-                message = f"{who} {'used' if event.ok else 'could not use'} {event.summary}"
-                self._plan_store.record(plan_id, ev.Log(level="info", message=message))
+                who = "" if event.agent is None else f"{NAMES[event.agent]}: "
+                self._plan_store.record(plan_id, ev.Log(level="info", message=f"{who}{event.summary}"))
             case _:
                 return
 
