@@ -18,6 +18,7 @@ export const FIRST_RUN = [
       await page.mouse.move(900, 500);
       await page.locator(".monaco-hover").waitFor({ state: "hidden" });
       await window.shot(join(shots, "first-run-dark.png"));
+      await window.guide(shots, "guide-model");
 
       await card.locator('[data-way="address"]').click();
       await window.answerInput(model.machine["planloom.model.baseUrl"]);

@@ -46,6 +46,7 @@ export const WINDOWS = [
           .evaluate((area) => area.ownerDocument.activeElement === area)
           .catch(() => false),
       );
+      await window.request("1. Create folder One\n2. Create folder Two");
       await until(
         "the step's tick",
         async () =>

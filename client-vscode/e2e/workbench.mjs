@@ -49,6 +49,8 @@ const THEMES = {
 };
 /** Widths of the side bar in pixels: about the least that people use, and a comfortable one. */
 const WIDTHS = [300, 420];
+/** How much of the side bar a picture of the walkthrough shows, in pixels. */
+const GUIDE_HEIGHT = 640;
 
 const freePort = () =>
   new Promise((resolve) => {
@@ -425,6 +427,17 @@ export class Window {
     mkdirSync(join(path, ".."), { recursive: true });
     await this.page.screenshot({ path, ...(clip === undefined ? {} : { clip }) });
     for (const barrier of await barriers(this)) if (!this.barriers.has(barrier)) this.barriers.set(barrier, path);
+  }
+
+  /** A picture of the side bar alone for the walkthrough, which shows it in its own size: NAME-dark.png and NAME-light.png. */
+  async guide(shots, name) {
+    await this.widen(WIDTHS[1]);
+    for (const theme of ["light", "dark"]) {
+      await this.theme(theme);
+      await this.page.mouse.move(1000, 600);
+      const { x, y, width } = await this.page.locator(".part.sidebar").boundingBox();
+      await this.shot(join(shots, `${name}-${theme}.png`), { x, y, width, height: GUIDE_HEIGHT });
+    }
   }
 
   /** The same in every theme, at the width of a narrow and of a wide side bar: NAME-THEME-WIDTH.png, the side bar alone. */

@@ -491,6 +491,8 @@ export class Ctx implements vscode.Disposable {
     this.walk.look(this.state);
     this.setContext("status", view?.plan.status ?? "");
     this.setContext("live", view?.live === true);
+    this.setContext("hasModel", this.server.kind === "running" && this.server.needsModel === undefined);
+    this.setContext("planned", Object.keys(this.state.plans).length > 0);
     this.setContext("undoable", view !== undefined && offers(view, "planloom.undo"));
     if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
       void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);
