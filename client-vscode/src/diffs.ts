@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { openDocument } from "./connection/editor";
+import { exists } from "./connection/workspaceFiles";
 import type { Approval, ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 import { PROPOSAL, type Proposals } from "./review/proposals";
 import { lastChangedLine } from "./text/lineDiff";
@@ -86,16 +87,33 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     await openAll(label, shown);
   }
 
-  /** Show files before and after a plan. The number of its last event makes the texts new after an undo. */
-  async showPlan({ planId, seq }: Plan, files: readonly ReportedFile[]): Promise<void> {
-    const all = files.map(({ uri, oldUri, change }): Shown => {
-      const side = (at: string, which: Side): vscode.Uri =>
-        address(vscode.Uri.parse(at).path, { planId, seq: String(seq), uri, side: which });
-      return { uri: vscode.Uri.parse(uri), change, before: side(oldUri ?? uri, "before"), after: side(uri, "after") };
-    });
-    const [only, ...others] = all;
-    if (only === undefined || others.length > 0) return openAll(t("Changes of the plan"), all);
-    await openFile(only, (name) => t("{0} (before ↔ after the plan)", name), true);
+  /**
+   * Show files as they were before a plan, beside what stands in them now; what was made and is gone again is left out.
+   * Whether there was anything. The number of the plan's last event makes the texts new after an undo.
+   */
+  async showPlan({ planId, seq }: Plan, files: readonly ReportedFile[]): Promise<boolean> {
+    const side = (at: string, uri: string, which: Side): vscode.Uri =>
+      address(vscode.Uri.parse(at).path, { planId, seq: String(seq), uri, side: which });
+    const all = await Promise.all(
+      files.map(async ({ uri, oldUri, change }): Promise<Shown | undefined> => {
+        const isThere = await exists(uri);
+        if (change === "create" ? !isThere : change === "delete" && isThere) return undefined;
+        const now = vscode.Uri.parse(uri);
+        const shown = isThere ? change : "delete";
+        return {
+          uri: now,
+          change: shown,
+          before: side(oldUri ?? uri, uri, "before"),
+          after: isThere ? now : side(uri, uri, "after"),
+        };
+      }),
+    );
+    const [only, ...others] = all.filter((each) => each !== undefined);
+    if (only === undefined) return false;
+    await (others.length > 0
+      ? openAll(t("Changes of the plan"), [only, ...others])
+      : openFile(only, (name) => t("{0} (before the plan ↔ now)", name), true));
+    return true;
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {

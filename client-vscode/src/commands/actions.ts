@@ -280,8 +280,7 @@ export async function showAllChanges(ctx: Ctx): Promise<void> {
   const plan = ctx.current()?.plan;
   const approval = plan?.pending.approvals.find((each) => each.files.length > 0);
   if (approval !== undefined) return ctx.diffs.showAll(approval);
-  if (plan === undefined || (plan.report?.files ?? []).length === 0)
-    return ctx.notify("info", t("The plan has no changes to show."));
+  if (plan === undefined) return ctx.notify("info", t("The plan has no changes to show."));
   await changes(ctx, { planId: plan.planId });
 }
 
@@ -291,7 +290,7 @@ async function changes(ctx: Ctx, { planId, uri }: { planId: string; uri?: string
   if (plan?.planId !== planId) return;
   const files = plan.report?.files.filter((file) => file.change !== "createFolder") ?? [];
   const asked = uri === undefined ? files : files.filter((file) => file.uri === uri);
-  if (asked.length > 0) await ctx.diffs.showPlan(plan, asked);
+  if (!(await ctx.diffs.showPlan(plan, asked))) ctx.notify("info", t("The plan has no changes to show."));
 }
 
 async function undo(ctx: Ctx, { planId, stepId, redo }: UndoParams): Promise<object | undefined> {
