@@ -365,7 +365,9 @@ export class Window {
 
   /** Put the caret at the end of a line (from 1) of an open file. */
   async caretAt(name, line) {
-    await this.page.locator(`.tabs-container .tab[data-resource-name="${name}"]`).click();
+    // Not the tab of its diff.
+    const tabs = this.page.locator(`.tabs-container .tab[data-resource-name="${name}"]`);
+    await tabs.filter({ hasNotText: "↔" }).first().click();
     const text = this.page.locator(".editor-instance .monaco-editor .view-line");
     await text.first().click();
     await this.page.keyboard.press("Control+Home");
