@@ -38,8 +38,8 @@ const built = await Promise.all([
 ]);
 const icons = "node_modules/@vscode/codicons";
 for (const name of ["codicon.css", "codicon.ttf"]) cpSync(`${icons}/dist/${name}`, `out/webview/${name}`);
-for (const name of ["first-run", "review", "diff"])
-  cpSync(`../docs/images/${name}-dark.png`, `out/walkthrough/${name}.png`);
+for (const name of ["model", "review", "apply"].flatMap((step) => [`${step}-dark`, `${step}-light`]))
+  cpSync(`../docs/images/guide-${name}.png`, `out/walkthrough/guide-${name}.png`);
 
 // The packages of which something is in the bundle, for the notices and the bill of materials.
 const files = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));

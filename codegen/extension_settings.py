@@ -12,6 +12,18 @@ from planloom.settings import LOWERED, USER_ONLY, Settings
 _CLIENT: Final = Path(__file__).parents[1] / "client-vscode"
 _CONSTRAINTS: Final = ("minimum", "maximum", "exclusiveMinimum", "enum", "items")
 _EDITOR_ONLY: Final = ("order", "editPresentation")
+_SHOWN: Final = frozenset(
+    (
+        *("enableTaskPlanning", "model.provider", "model.baseUrl", "model.name", "model.prices"),
+        *("model.reasoningEffort", "planning.perspectives", "planning.whenUnsure", "execution.review"),
+        *("execution.onFailure", "execution.maxParallelSteps", "execution.pauseOnClarification"),
+        *(f"approvals.{each}" for each in ("read", "write", "destroy", "execute", "fetch", "plan")),
+        *("commands.network", "commands.writable", "edits.save"),
+        *("budget.maxRequests", "budget.maxTokens", "budget.maxMinutes"),
+        *("context.exclude", "context.instructions", "context.memory"),
+    )
+)
+"""The settings that most people may touch. The editor shows the others only to who asks for advanced ones."""
 _OWN: Final = ("planloom.composer.", "planloom.notifications", "planloom.server.", "planloom.trace.")
 
 
@@ -65,6 +77,7 @@ def _declaration(name: str, schema: dict[str, Any]) -> dict[str, Any]:
         **found,
         **{key: schema[key] for key in _EDITOR_ONLY if key in schema},
         **({"enumDescriptions": values} if values else {}),
+        **({} if name in _SHOWN else {"tags": ["advanced"]}),
         "description": description,
     }
 

@@ -272,9 +272,10 @@ export const DECISIONS = [
       await (await nextApproval(window)).locator(".allow").click();
       const running = panel.locator('.step[data-status="running"]').first();
       await running.waitFor();
-      await until("progress of the window", async () =>
-        /Planloom: \d\/\d/.test((await page.locator(".statusbar-item").allTextContents()).join("\n")),
-      );
+      const entries = async () =>
+        (await page.locator(".statusbar-item").allTextContents()).filter((each) => /Planloom/.test(each));
+      await until("the plan's count in the status bar", async () => /\d\/\d/.test((await entries()).join("\n")));
+      assert.equal((await entries()).length, 1, "one entry says where the plans stand");
       await until("the command", () => running.locator(".tool.running").count());
       await window.command("Planloom: Pause Execution");
       await window.waitForStatus("paused");

@@ -15,9 +15,11 @@ export const DEMO = [
       const { panel, page } = window;
       await window.openFile("tides.py");
       await plan(window, read("request.txt").trim());
-      await window.widen();
+      await window.guide(shots, "guide-review");
       await panel.locator("#approve").click();
       const card = await nextApproval(window);
+      await window.guide(shots, "guide-apply");
+      await window.widen();
       await card.locator(".diff").first().click();
       await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "not in BAYS" }).first().waitFor();
       await window.shot(join(shots, "panel-dark.png"));

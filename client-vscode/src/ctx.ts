@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { Client, errorData, modelName, type Params, type Result } from "./connection/client";
+import { Client, errorData, type Params, type Result } from "./connection/client";
 import { hasModels } from "./connection/languageModel";
 import { serverCommand } from "./connection/serverCommand";
 import { userValues } from "./connection/settings";
@@ -35,8 +35,11 @@ import { Merges } from "./review/merges";
 import { Proposals } from "./review/proposals";
 import { Unopened } from "./review/unopened";
 import { Unsaved } from "./review/unsaved";
+import { Walk } from "./review/walk";
 import { StatusItem } from "./status";
 import { linkless, t } from "./words";
+
+type Create = Extract<FromPanel, { kind: "create" }>;
 
 const CURRENT_KEY = "planloom.currentPlan";
 /** Whether a plan has not ended: then the next window starts the server by itself. */
@@ -66,6 +69,11 @@ export class Ctx implements vscode.Disposable {
     },
   );
   private readonly marks = new Marks();
+  readonly walk = new Walk(
+    this.diffs,
+    () => this.marks.isApplying,
+    () => this.panel.reveal(),
+  );
   private readonly unopened = new Unopened();
   private readonly unsaved = new Unsaved((uris) => this.panel.post({ kind: "unsaved", uris: [...uris] }));
   readonly panel: PlanPanel;
@@ -85,8 +93,8 @@ export class Ctx implements vscode.Disposable {
   private readonly loading = new Map<string, Promise<void>>();
   private client: Client | undefined;
   private starting: Promise<void> | undefined;
-  /** Whether a request waits for the choice of a model. */
-  private isHeld = false;
+  /** The request that waits for the choice of a model. */
+  held: Create | undefined;
 
   constructor(
     readonly extension: vscode.ExtensionContext,
@@ -227,6 +235,7 @@ export class Ctx implements vscode.Disposable {
       this.proposals,
       this.merges,
       this.marks,
+      this.walk,
       this.unsaved,
       this.status,
       this.happened,
@@ -354,16 +363,10 @@ export class Ctx implements vscode.Disposable {
       this.log.warn(`The models could not be listed: ${errorData(error).message}`);
       return undefined;
     });
-    if (needsModel === undefined) this.isHeld = false;
-    const model =
-      status.model.provider === "embedded" || needsModel !== undefined
-        ? t("No model")
-        : status.model.provider === "auto"
-          ? t("Model chosen when needed")
-          : modelName(status.model);
+    if (needsModel === undefined) this.held = undefined;
     this.setServer({
       kind: "running",
-      model,
+      model: needsModel === undefined ? status.modelWords : t("No model"),
       problems: [...status.problems],
       trusted: status.trusted,
       ...(status.workspaceFolders?.length === 0 ? { noFolder: true } : {}),
@@ -381,11 +384,11 @@ export class Ctx implements vscode.Disposable {
       const { models } = await this.request("planloom/model/list", {});
       if (models.some((model) => model.provider !== "embedded")) return undefined;
     }
-    return { editor: await hasModels(), held: this.isHeld };
+    return { editor: await hasModels(), held: this.held !== undefined };
   }
 
   private receive(event: Event): void {
-    if (event.type === "approval_resolved") void this.diffs.forget(event.approvalId);
+    if (event.type === "approval_resolved") void this.diffs.forget(event.approvalId, !this.walk.isInEditor);
     if (event.type === "conflict_resolved") void this.merges.forget(event.editId);
     if (event.type === "edit_applied" || event.type === "edit_reverted")
       void this.unopened.settle(event.files.map((file) => file.newUri ?? file.uri));
@@ -407,10 +410,18 @@ export class Ctx implements vscode.Disposable {
     if (!("delta" in update)) this.changed();
   }
 
-  /** Hold a request until a model is chosen, or none is wanted; show that in the panel. */
-  async hold(isHeld: boolean): Promise<void> {
-    this.isHeld = isHeld;
+  /** Hold a request until a model is set up, or none is wanted; show that in the panel. */
+  async hold(request: Create): Promise<void> {
+    this.held = request;
     await this.readStatus();
+  }
+
+  /** A model is set up, or none is wanted: send what was held, and bring the user back to where it was written. */
+  async goOn(held: Create | undefined): Promise<void> {
+    if (held !== undefined || this.panel.isVisible) await this.panel.compose({});
+    if (held === undefined) return;
+    this.panel.post({ kind: "sent", text: held.text });
+    this.perform({ ...held, requestId: undefined });
   }
 
   refreshStatus(): void {
@@ -477,8 +488,11 @@ export class Ctx implements vscode.Disposable {
     const view = this.current();
     this.status.show(this.server, this.state);
     this.attention.look(this.state);
+    this.walk.look(this.state);
     this.setContext("status", view?.plan.status ?? "");
     this.setContext("live", view?.live === true);
+    this.setContext("hasModel", this.server.kind === "running" && this.server.needsModel === undefined);
+    this.setContext("planned", Object.keys(this.state.plans).length > 0);
     this.setContext("undoable", view !== undefined && offers(view, "planloom.undo"));
     if (this.state.current !== undefined && this.extension.workspaceState.get(CURRENT_KEY) !== this.state.current)
       void this.extension.workspaceState.update(CURRENT_KEY, this.state.current);

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { openDocument } from "./connection/editor";
+import { exists } from "./connection/workspaceFiles";
 import type { Approval, ApprovalFile, DiffResult, Plan, ReportedFile } from "./protocol";
 import { PROPOSAL, type Proposals } from "./review/proposals";
 import { lastChangedLine } from "./text/lineDiff";
@@ -17,13 +18,18 @@ interface ApprovedFile {
   readonly approvalId: string;
   readonly uri: string;
 }
+/** How long a diff must be shown before it can be answered: it may come up below a key or a click. */
+const ARM_MS = 250;
+/** Whether a change that waits for an answer is in front, for the keys and buttons that answer it. */
+const IN_FRONT = "planloom.changeInFront";
 
 export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly seenFiles = new Map<string, ApprovedFile>();
-  /** When a diff was last shown, in milliseconds since 1970. */
-  shownAt = 0;
   /** The titles of the lists of all changes of an approval: the editor does not say what such a tab shows, and adds a number to its title. */
   private readonly lists = new Map<string, string>();
+  private arming: ReturnType<typeof setTimeout> | undefined;
+  /** The change in front, as it was last seen there. */
+  private front = "";
   private readonly fetched = new Map<string, Promise<DiffResult>>();
   private readonly registrations = [
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
@@ -31,6 +37,8 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     vscode.window.onDidChangeVisibleTextEditors((editors) => {
       for (const editor of editors) void this.watch(editor);
     }),
+    vscode.window.tabGroups.onDidChangeTabs(() => this.arm()),
+    vscode.window.tabGroups.onDidChangeTabGroups(() => this.arm()),
   ];
 
   /** Calls `onSeen` once the last change of a file that waits for approval has been in view. */
@@ -46,38 +54,66 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     return [...this.seenFiles.values()];
   }
 
-  /** The file of an approval whose diff is in front. */
-  inFront(): ApprovedFile | undefined {
-    return fileOf(proposedOf(vscode.window.tabGroups.activeTabGroup.activeTab));
+  /** The file of an approval whose diff is in front; without a file if all of its files are. */
+  inFront(): { approvalId: string; uri?: string } | undefined {
+    const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+    const file = fileOf(proposedOf(tab));
+    if (file !== undefined || tab === undefined) return file;
+    const [approvalId] = [...this.lists].findLast(([, title]) => shows(tab, title)) ?? [];
+    return approvalId === undefined ? undefined : { approvalId };
+  }
+
+  /** Show an approval in the editor and give that the focus: its file, or all of them below each other. */
+  async open(approval: Approval): Promise<void> {
+    const [only, ...others] = approval.files;
+    await (only === undefined || others.length > 0
+      ? this.showAll(approval)
+      : this.show(approval.approvalId, only, false));
   }
 
   /** Show one file of an approval while that waits for an answer; what is proposed as a text can be changed there. */
   async show(approvalId: string, file: ApprovalFile, preserveFocus = true): Promise<void> {
     const title = (name: string): string => t("{0} (now ↔ proposed)", name);
     await openFile(await this.ofFile(approvalId, file), title, preserveFocus);
-    this.shownAt = Date.now();
   }
 
   /** Show all files of an approval below each other; what is proposed as a text can be changed there. */
-  async showAll({ approvalId, files }: Approval): Promise<void> {
+  async showAll({ approvalId, title, files }: Approval): Promise<void> {
     const listed = files.filter(({ change }) => change !== "createFolder");
     const shown = await Promise.all(listed.map((file) => this.ofFile(approvalId, file)));
-    const label = t("Proposed changes");
+    const label = t("Proposed changes: {0}", title);
+    this.lists.delete(approvalId);
     this.lists.set(approvalId, label);
     await openAll(label, shown);
-    this.shownAt = Date.now();
   }
 
-  /** Show files before and after a plan. The number of its last event makes the texts new after an undo. */
-  async showPlan({ planId, seq }: Plan, files: readonly ReportedFile[]): Promise<void> {
-    const all = files.map(({ uri, oldUri, change }): Shown => {
-      const side = (at: string, which: Side): vscode.Uri =>
-        address(vscode.Uri.parse(at).path, { planId, seq: String(seq), uri, side: which });
-      return { uri: vscode.Uri.parse(uri), change, before: side(oldUri ?? uri, "before"), after: side(uri, "after") };
-    });
-    const [only, ...others] = all;
-    if (only === undefined || others.length > 0) return openAll(t("Changes of the plan"), all);
-    await openFile(only, (name) => t("{0} (before ↔ after the plan)", name), true);
+  /**
+   * Show files as they were before a plan, beside what stands in them now; what was made and is gone again is left out.
+   * Whether there was anything. The number of the plan's last event makes the texts new after an undo.
+   */
+  async showPlan({ planId, seq }: Plan, files: readonly ReportedFile[]): Promise<boolean> {
+    const side = (at: string, uri: string, which: Side): vscode.Uri =>
+      address(vscode.Uri.parse(at).path, { planId, seq: String(seq), uri, side: which });
+    const all = await Promise.all(
+      files.map(async ({ uri, oldUri, change }): Promise<Shown | undefined> => {
+        const isThere = await exists(uri);
+        if (change === "create" ? !isThere : change === "delete" && isThere) return undefined;
+        const now = vscode.Uri.parse(uri);
+        const shown = isThere ? change : "delete";
+        return {
+          uri: now,
+          change: shown,
+          before: side(oldUri ?? uri, uri, "before"),
+          after: isThere ? now : side(uri, uri, "after"),
+        };
+      }),
+    );
+    const [only, ...others] = all.filter((each) => each !== undefined);
+    if (only === undefined) return false;
+    await (others.length > 0
+      ? openAll(t("Changes of the plan"), [only, ...others])
+      : openFile(only, (name) => t("{0} (before the plan ↔ now)", name), true));
+    return true;
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
@@ -94,30 +130,38 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     }
   }
 
-  /** Close the diffs of an approval that has been answered, and forget its texts. */
-  async forget(approvalId: string): Promise<void> {
+  /** Close the diffs of an approval that has been answered, and forget its texts. Else than with `preserveFocus` the next tab gets the focus. */
+  async forget(approvalId: string, preserveFocus = true): Promise<void> {
     const list = this.lists.get(approvalId);
     this.lists.delete(approvalId);
     const tabs = vscode.window.tabGroups.all
       .flatMap((group) => group.tabs)
-      .filter(
-        (tab) =>
-          fileOf(proposedOf(tab))?.approvalId === approvalId ||
-          (list !== undefined && tab.label.startsWith(list) && !(tab.input instanceof vscode.TabInputText)),
-      );
+      .filter((tab) => fileOf(proposedOf(tab))?.approvalId === approvalId || (list !== undefined && shows(tab, list)));
     for (const tab of tabs.filter((each) => each.isDirty)) {
       const shown = proposedOf(tab);
       if (shown !== undefined) await openDocument(shown)?.save();
     }
-    await vscode.window.tabGroups.close(tabs, true);
+    await vscode.window.tabGroups.close(tabs, preserveFocus);
     this.proposals.forget(approvalId);
     for (const kept of [this.fetched, this.seenFiles])
       for (const key of [...kept.keys()]) if (key.startsWith(`${approvalId} `)) kept.delete(key);
   }
 
   dispose(): void {
+    clearTimeout(this.arming);
     for (const each of this.registrations) each.dispose();
     this.fetched.clear();
+  }
+
+  /** Another tab is in front: what it shows can be answered once it has been there for a moment. */
+  private arm(): void {
+    const front = JSON.stringify(this.inFront() ?? "");
+    if (front === this.front) return;
+    this.front = front;
+    clearTimeout(this.arming);
+    const say = (shown: boolean): void => void vscode.commands.executeCommand("setContext", IN_FRONT, shown);
+    say(false);
+    if (this.inFront() !== undefined) this.arming = setTimeout(() => say(true), ARM_MS);
   }
 
   /** A deleted file is seen on the side before, any other on the side after. */
@@ -165,6 +209,11 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
     fetching.catch(() => this.fetched.delete(key));
     return fetching;
   }
+}
+
+/** Whether a tab is the list of changes with this title. */
+function shows({ label, input }: vscode.Tab, title: string): boolean {
+  return label.startsWith(title) && !(input instanceof vscode.TabInputText);
 }
 
 function keyOf({ approvalId, uri }: ApprovedFile): string {

@@ -1622,8 +1622,8 @@ export interface TrustParams {
 }
 
 /**
- * A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people. `mends` is
- * what mends that, `address` where its server is.
+ * A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people. `title` is
+ * the name of its service, `mends` is what mends that, `address` where its server is.
  */
 export interface ModelEntry {
   provider: string;
@@ -1633,6 +1633,7 @@ export interface ModelEntry {
   reason?: string;
   cause?: ModelCause;
   address?: string;
+  title: string;
   words?: string;
   mends?: readonly Mend[];
 }
@@ -1645,18 +1646,35 @@ export interface ActiveModel {
 }
 
 /**
- * The models. `active` is of the provider `auto` as long as none was needed. Prompts to it are made for
- * `contextTokens`, which are assumed if its server does not say what it takes.
+ * Where models can be had; `title` is empty for any server. `address` is its base URL, empty for the provider's own;
+ * with `asksAddress` it is an example of what the user enters.
+ */
+export interface ModelService {
+  title: string;
+  provider: string;
+  address: string;
+  key: "needed" | "maybe" | "none";
+  asksAddress: boolean;
+}
+
+/**
+ * The models, and where others can be had. `active` is of the provider `auto` as long as none was needed. Prompts to it
+ * are made for `contextTokens`, which are assumed if its server does not say what it takes.
  */
 export interface ModelsResult {
   models: readonly ModelEntry[];
+  services: readonly ModelService[];
   active: ActiveModel | null;
   contextTokens?: number;
   contextAssumed?: boolean;
 }
 
-/** The answer of the model that is used to a question for one word, and the milliseconds that it took. */
+/**
+ * The answer of the model that is used to a question for one word, and the milliseconds that it took; `words` name the
+ * model.
+ */
 export interface ModelTestResult {
+  words: string;
   provider: string;
   name: string;
   answer: string;
@@ -1687,12 +1705,16 @@ export interface ReviewChoice {
   unasked: string;
 }
 
-/** The version, model, folders, plans and health of the server. `review` is that of a plan without its own. */
+/**
+ * The version, model, folders, plans and health of the server. `review` is that of a plan without its own. `modelWords`
+ * say which model is used, or will be when one is needed.
+ */
 export interface StatusResult {
   version: string;
   protocolVersion: number;
   sessionId: string;
   model: ActiveModel;
+  modelWords: string;
   workspaceFolders: readonly string[];
   trusted: boolean;
   plans: StatusPlans;

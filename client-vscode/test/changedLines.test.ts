@@ -21,3 +21,17 @@ test.each([
 ])("%s", (_, changes, lines) => {
   expect(changedLines(changes)).toEqual(lines);
 });
+
+test("what an earlier step has written stays marked, where it is now", () => {
+  const earlier = [
+    [1, 1],
+    [4, 5],
+    [9, 9],
+  ] as const;
+  expect(changedLines([change(4, 4, "again"), change(7, 7, "a\nb\n")], earlier)).toEqual([
+    [1, 1],
+    [11, 11],
+    [4, 4],
+    [7, 8],
+  ]);
+});

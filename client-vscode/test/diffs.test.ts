@@ -26,9 +26,17 @@ vi.mock("vscode", () => ({
       return editor.nothing;
     },
     onDidChangeVisibleTextEditors: () => editor.nothing,
-    tabGroups: { all: [], close: () => Promise.resolve(true) },
+    tabGroups: {
+      all: [],
+      close: () => Promise.resolve(true),
+      onDidChangeTabs: () => editor.nothing,
+      onDidChangeTabGroups: () => editor.nothing,
+    },
   },
   workspace: { registerTextDocumentContentProvider: () => editor.nothing },
+}));
+vi.mock("../src/connection/workspaceFiles", () => ({
+  exists: (uri: string) => Promise.resolve(!uri.includes("gone")),
 }));
 const { Diffs } = await import("../src/diffs");
 
@@ -92,4 +100,20 @@ test("the side of a diff that has no last change of its own says nothing", async
   const query = before?.query.replace("side=before", "side=after");
   await scroll({ ...before, query }, "", 3);
   expect(told).toEqual([]);
+});
+
+test("the changes of a plan are shown beside what stands now, and what is gone again is not shown as there", async () => {
+  const files = [
+    { uri: "file:///w/edited.txt", change: "edit" },
+    { uri: "file:///w/gone.txt", change: "create" },
+    { uri: "file:///w/back.txt", change: "delete" },
+    { uri: "file:///w/gone-too.txt", change: "delete" },
+  ] as const;
+  const plan = { planId: "p", seq: 9 } as never;
+  expect(await diffs.showPlan(plan, files)).toBe(true);
+  expect(editor.lists[0]?.map(([file, , after]) => [file.path, after?.scheme])).toEqual([
+    ["/w/edited.txt", "file"],
+    ["/w/gone-too.txt", undefined],
+  ]);
+  expect(await diffs.showPlan(plan, files.slice(1, 3))).toBe(false);
 });

@@ -13,7 +13,7 @@ import {
 
 const HOME: KeptKey = { provider: "openai", baseUrl: "", value: "sk-home" };
 const OWN: KeptKey = { provider: "openai", baseUrl: "http://localhost:1/v1", value: "sk-own" };
-const entry = (provider: string, name: string) => ({ provider, name, reachable: true });
+const entry = (provider: string, name: string) => ({ provider, name, title: "A", reachable: true });
 
 describe("what a choice sets", () => {
   const there = { provider: "auto", baseUrl: "http://localhost:1/v1", name: "a" };

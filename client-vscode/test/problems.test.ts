@@ -21,6 +21,7 @@ test("each mend has a label of its own", () => {
 
 const entry = (more: Partial<ModelEntry>): ModelEntry => ({
   provider: "ollama",
+  title: "Ollama",
   name: "",
   reachable: false,
   ...more,

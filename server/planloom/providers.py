@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
 
 LOCAL_MODEL = "qwen3:8b"
 """The model proposed to users who have none: it calls tools and runs on a laptop."""
@@ -99,6 +100,55 @@ DISCOVERY_ORDER = tuple(
     sorted((row for row in _ROWS if not row.form_of), key=lambda row: row.local is not None)
 )
 """The order in which `auto` tries them: a service that the user has a key for comes before a local server."""
+
+
+class Service(NamedTuple):
+    """Where models can be had, as a person chooses it. `provider` is whose protocol it speaks.
+
+    `address` is its base URL, empty for the provider's own; `asks_address`: the user's own server is elsewhere, and
+    `address` an example. `key`: whether it wants one.
+    """
+
+    title: str
+    provider: str
+    address: str
+    key: Literal["needed", "maybe", "none"] = "needed"
+    asks_address: bool = False
+
+
+SERVICES = (
+    Service("OpenAI", "openai", ""),
+    Service("Anthropic", "anthropic", ""),
+    Service("Google Gemini", "openai", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    Service("Mistral", "openai", "https://api.mistral.ai/v1"),
+    Service("DeepSeek", "openai", "https://api.deepseek.com/v1"),
+    Service("OpenRouter", "openai", "https://openrouter.ai/api/v1"),
+    Service("Groq", "openai", "https://api.groq.com/openai/v1"),
+    Service("xAI", "openai", "https://api.x.ai/v1"),
+    Service("GitHub Models", "openai", "https://models.github.ai/inference"),
+    Service("Azure OpenAI", "openai", "https://NAME.openai.azure.com/openai/v1", asks_address=True),
+    Service("Ollama", "ollama", "", "none"),
+    Service("LM Studio", "openai", "http://localhost:1234/v1", "none"),
+    Service("llama.cpp", "openai", "http://localhost:8080/v1", "none"),
+    Service("vLLM", "openai", "http://localhost:8000/v1", "maybe", asks_address=True),
+    Service("", "auto", "http://localhost:8080/v1", "maybe", asks_address=True),
+)
+"""The services that are offered; the last one is any server, whose protocol its answers tell."""
+
+
+def title_of(provider: str, address: str) -> str:
+    """The name of the service at an address, as people know it; of an address that is none of theirs its host."""
+    known = {(row.provider, row.address): row.title for row in SERVICES if not row.asks_address}
+    url = address.rstrip("/")
+    home = PROVIDERS[provider].url if provider in PROVIDERS else ""
+    if not url or url.removesuffix("/v1") == home:
+        return (
+            known.get((PROVIDERS[provider].form_of or provider, ""), provider)
+            if provider in PROVIDERS
+            else provider
+        )
+    return next((row.title for row in SERVICES if row.address == url), urlsplit(url).netloc or url)
+
 
 TERMINAL_PROVIDER_CHOICES = ("auto", *PROVIDERS, "embedded", "replay")
 """The values of the setting `model.provider` for the command line, where no editor offers a model."""

@@ -38,3 +38,7 @@ def test_a_declared_default_is_the_servers() -> None:
 
 def test_the_extensions_own_settings_stay() -> None:
     assert "planloom.server.python" in DECLARED
+
+
+def test_at_most_thirty_settings_are_shown_to_who_does_not_ask_for_advanced_ones() -> None:
+    assert len([each for each in DECLARED.values() if "advanced" not in each.get("tags", ())]) <= 30

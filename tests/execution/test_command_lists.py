@@ -119,7 +119,7 @@ async def test_what_is_allowed_for_the_plan_is_not_asked_in_a_list_twice(tmp_pat
         await room.app.approvals.respond(first.approval_id, "allowForPlan", None, None)
         plan = await room.until(plan, lambda now: asked(now) == [("touch b", 3)])
         plan = await room.respond(plan, "deny")
-        assert plan.status == "completed" and decisions(room) == ["allowForPlan", "superseded", "deny"]
+        assert plan.status == "completed" and decisions(room) == ["allowForPlan", "allow", "deny"]
 
 
 async def test_a_denial_in_a_list_holds_against_what_is_allowed_for_the_plan(tmp_path: Path) -> None:

@@ -166,3 +166,13 @@ def test_any_place_in_any_text(text: str, at: int) -> None:
 async def test_a_link_is_begun_and_what_git_tells_is_completed(index: FileIndex) -> None:
     assert await accepted(index, "read @ur$0") == "read @https://"
     assert await accepted(index, "review @gi$0") == "review @git"
+
+
+async def test_secrets_come_last_and_say_so_and_documents_of_plans_are_not_offered(tmp_path: Path) -> None:
+    world = World(tmp_path, "w")
+    world.write(dict.fromkeys(("w/.env", "w/a.py", "w/z/long/name.py", "w/.planloom/x.plan.md"), ""))
+    recents = (".env", ".planloom/x.plan.md")
+    found = await complete("@", 1, await world.build_index(), (), recents)
+    files = [each for each in found.items if each.kind in ("file", "folder")]
+    assert files[-1].label == ".env" and "may hold secrets" in (files[-1].detail or "")
+    assert not any(".planloom" in each.label for each in files)

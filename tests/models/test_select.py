@@ -426,3 +426,17 @@ async def test_a_model_that_cannot_be_used_is_not_looked_for_again_at_once() -> 
     with pytest.raises(ModelFailed):
         await events_of(model)
     assert looked == 1
+
+
+async def test_among_several_models_of_a_server_a_person_chooses() -> None:
+    async with around(base=spec("openai", ["vendor/cheap", "vendor/dear", "text-embed"])) as environment:
+        url = environment["BASE"] + "/v1"
+        model = (await closed(await choose_model(settings(base_url=url), environment))).model
+        assert model is not None
+        with pytest.raises(ModelFailed, match="several models") as caught:
+            await events_of(model)
+        assert caught.value.problem is not None and caught.value.problem.cause == "model_not_chosen"
+    async with around(base=spec("openai", ["only", "text-embed"])) as environment:
+        url = environment["BASE"] + "/v1"
+        choice = await closed(await choose_model(settings(base_url=url), environment))
+    assert choice.identity.name == "only"

@@ -447,6 +447,7 @@ async def test_an_untrusted_workspace_is_not_changed(tmp_path: Path) -> None:
             == UntrustedWorkspace("The workspace is not trusted, so nothing in it is changed.").message
         )
         assert at.text("a.txt") == "old\n"
+        assert plan.pending.recoveries[0].options == ("retry", "abort")
 
 
 async def test_events_are_numbered_without_a_gap_and_fold_to_the_plan(tmp_path: Path) -> None:
@@ -456,3 +457,32 @@ async def test_events_are_numbered_without_a_gap_and_fold_to_the_plan(tmp_path: 
         history = at.app.plans.events(plan.plan_id, 0, None)
         assert [recorded for recorded, _ in history] == at.events
         assert history[-1][1] == plan
+
+
+async def test_what_is_allowed_for_the_plan_answers_the_questions_that_are_open(tmp_path: Path) -> None:
+    steps = [
+        {
+            "id": name,
+            "description": f"Write {name}",
+            "tool": "write_file",
+            "args": {"path": name, "content": "new\n"},
+            "dependsOn": [],
+        }
+        for name in ("a.txt", "b.txt", "package.json")
+    ]
+    model = ScriptedModel([makes(("submit_plan", {"summary": "Three files.", "steps": steps}))])
+    async with studio(tmp_path, model=model, settings={"approvals.plan": "none"}) as at:
+        plan = await at.approve(await at.ask("Write three files", mode="plan"))
+        plan = await at.until(plan, lambda now: len(now.pending.approvals) == 3)
+        first, *_ = plan.pending.approvals
+        await at.app.approvals.respond(first.approval_id, "allowForPlan", None, None)
+        plan = await at.until(plan, lambda now: len(now.pending.approvals) == 1)
+        assert plan.pending.approvals[0].protected
+        plan = await at.respond(plan)
+        assert plan.status == "completed" and at.text("b.txt") == "new\n"
+        decided = [each.event for each in at.events if each.event.type == "approval_resolved"]
+        assert [(each.decision, each.by) for each in decided] == [
+            ("allowForPlan", "user"),
+            ("allow", "policy"),
+            ("allow", "user"),
+        ]

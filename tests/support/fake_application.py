@@ -14,7 +14,9 @@ from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.model_waits import ModelWaits
 from planloom.execution.resources import StepWaits
 from planloom.lsp.client_options import ApplicationContext
+from planloom.models.port import ModelIdentity
 from planloom.service.requests import CreateResult, Health, MessageResult, Status, StreamDelta, UndoResult
+from planloom.settings import ModelSettings
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
 
@@ -184,6 +186,8 @@ class FakeApplication:
             "rules",
         ):
             setattr(self, name, Room(name, self.calls, self.script))
+        models: Any = self.models  # type: ignore[attr-defined]
+        models.identity, models.chosen = ModelIdentity("auto", "", "not asked"), ModelSettings()
         self.feed = FakeFeed()
         self.opening: ApplicationContext | None = None
         self.settings: Any = None

@@ -21,7 +21,7 @@ from planloom.models.port import Model, ModelEvent, ModelIdentity, ModelRequest
 from planloom.service.application import Application
 from planloom.service.models import AvailableModels, Outlook, TestAnswer, no_model
 from planloom.service.requests import CreateRequest, Until
-from planloom.settings import resolve
+from planloom.settings import ModelSettings, resolve
 from planloom.storage.decisions import Decisions
 from planloom.storage.ledger import Ledger
 from planloom.workspace.documents import DocumentStore
@@ -46,6 +46,13 @@ class OneModel:
         if self.model is not None:
             return self.model.identity
         return ModelIdentity(provider="embedded", name="rules", reason="a test has no model")
+
+    @property
+    def chosen(self) -> ModelSettings:
+        return ModelSettings()
+
+    def on_selected(self, listener: Callable[[], None]) -> None:
+        """The model stays the same."""
 
     @property
     def at_hand(self) -> bool:

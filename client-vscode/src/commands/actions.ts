@@ -8,7 +8,7 @@ import type { Ctx } from "../ctx";
 import { doMend } from "../models/mending";
 import { chooseModel, modelAtHand, setUp } from "../models/setUp";
 import type { Decided, FromPanel } from "../panel/messages";
-import type { Context, CreateParams, UndoParams } from "../protocol";
+import type { Context, CreateParams, RespondParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
 import { addDropped } from "./adding";
@@ -27,11 +27,15 @@ type Of<K extends Kind> = Extract<FromPanel, { kind: K }>;
 /** What each message of the panel does. */
 const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } = {
   ready: () => undefined,
-  create: (ctx, message) => settle(ctx, message, create(ctx, message)),
+  create: (ctx, message) => settle(ctx, message, modelled(ctx, message)),
   message: (ctx, message) => settle(ctx, message, say(ctx, message)),
   decide: (ctx, message) => settle(ctx, message, decide(ctx, message)),
   complete,
-  detect,
+  detect: (ctx, message) => {
+    // Whoever writes in the composer is not taken from there.
+    ctx.walk.end();
+    return detect(ctx, message);
+  },
   image: keepImage,
   dropped: (ctx, { uris }) => addDropped(ctx, uris),
   templates: sendTemplates,
@@ -87,19 +91,31 @@ async function settle(
 async function decide(ctx: Ctx, { method, params }: Decided): Promise<object | undefined> {
   switch (method) {
     case "planloom/plan/approve":
+      if (ctx.server.kind === "running" && !ctx.server.trusted) {
+        await vscode.commands.executeCommand("workbench.trust.manage");
+        return undefined;
+      }
+      ctx.walk.begin(params.planId);
       return ctx.ask(method, { review: ctx.reviews.get(params.planId), ...params });
     case "planloom/plan/direct":
-      return (await mayLeave(ctx, params.planId)) ? ctx.ask(method, params) : undefined;
+      if (!(await mayLeave(ctx, params.planId))) return undefined;
+      ctx.walk.begin(params.planId);
+      return ctx.ask(method, params);
     case "planloom/plan/undo":
       return undo(ctx, params);
-    case "planloom/approval/respond": {
-      const { approvalId, decision, files } = params;
-      const edits = decision === "allow" ? ctx.proposals.edits(approvalId, files) : [];
-      return ctx.ask(method, { ...params, ...(edits.length === 0 ? {} : { edits }) });
-    }
+    case "planloom/approval/respond":
+      // Whoever answers in the panel goes on reviewing there.
+      ctx.walk.end();
+      return answerApproval(ctx, params);
     default:
       return ctx.ask(method, params);
   }
+}
+
+/** Answer an approval with the texts as the user has changed them; undefined if the server refused it. */
+export function answerApproval(ctx: Ctx, params: RespondParams): Promise<object | undefined> {
+  const edits = params.decision === "allow" ? ctx.proposals.edits(params.approvalId, params.files) : [];
+  return ctx.ask("planloom/approval/respond", { ...params, ...(edits.length === 0 ? {} : { edits }) });
 }
 
 /** What a message of the panel has of images: where they are kept. The server keeps those that are no files. */
@@ -131,6 +147,13 @@ function editorContext(): Context {
   };
 }
 
+/** Send a request; where no model is found it is held, and stays in the composer. A template has its steps. */
+async function modelled(ctx: Ctx, message: Of<"create">): Promise<object | undefined> {
+  if (message.templateId != null || (await modelAtHand(ctx))) return create(ctx, message);
+  await ctx.hold(message);
+  return undefined;
+}
+
 /** Send a request; a file that may hold secrets is attached only if the user agrees. */
 async function create(
   ctx: Ctx,
@@ -143,8 +166,6 @@ async function create(
     images,
   }: Pick<CreateParams, "text" | "mode" | "sessionId" | "templateId" | "parameters"> & Images,
 ): Promise<object | undefined> {
-  // A template has its steps.
-  if (templateId == null && !(await modelAtHand(ctx))) return undefined;
   const attached = await attachedTo(ctx, text, images);
   if (attached === undefined) return undefined;
   const result = await ctx.ask("planloom/plan/create", {
@@ -155,7 +176,9 @@ async function create(
     templateId,
     parameters,
   });
-  if (result !== undefined) await ctx.show(result.plan.planId);
+  if (result === undefined) return undefined;
+  ctx.walk.begin(result.plan.planId);
+  await ctx.show(result.plan.planId);
   return result;
 }
 
@@ -257,8 +280,7 @@ export async function showAllChanges(ctx: Ctx): Promise<void> {
   const plan = ctx.current()?.plan;
   const approval = plan?.pending.approvals.find((each) => each.files.length > 0);
   if (approval !== undefined) return ctx.diffs.showAll(approval);
-  if (plan === undefined || (plan.report?.files ?? []).length === 0)
-    return ctx.notify("info", t("The plan has no changes to show."));
+  if (plan === undefined) return ctx.notify("info", t("The plan has no changes to show."));
   await changes(ctx, { planId: plan.planId });
 }
 
@@ -268,7 +290,7 @@ async function changes(ctx: Ctx, { planId, uri }: { planId: string; uri?: string
   if (plan?.planId !== planId) return;
   const files = plan.report?.files.filter((file) => file.change !== "createFolder") ?? [];
   const asked = uri === undefined ? files : files.filter((file) => file.uri === uri);
-  if (asked.length > 0) await ctx.diffs.showPlan(plan, asked);
+  if (!(await ctx.diffs.showPlan(plan, asked))) ctx.notify("info", t("The plan has no changes to show."));
 }
 
 async function undo(ctx: Ctx, { planId, stepId, redo }: UndoParams): Promise<object | undefined> {

@@ -11,11 +11,17 @@ import { confirmed } from "./dialogs";
 export function addSelection(ctx: Ctx): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) return tell(ctx, t("No file is open."));
-  const chosen = editor.selections.filter((each) => !each.isEmpty);
   const path = pathOf(editor.document.uri);
   if (path === undefined) return tell(ctx, outside());
-  const references = chosen.map(({ start, end }) => referenceTo(path, linesOf(start, end)));
-  return ctx.panel.compose({ references: references.length === 0 ? [referenceTo(path)] : references });
+  return ctx.panel.compose({ references: selectedLines(editor) ?? [referenceTo(path)] });
+}
+
+/** References to the selected lines of a file of the workspace; undefined if nothing is selected, or in another file. */
+export function selectedLines({ document, selections }: vscode.TextEditor): string[] | undefined {
+  const path = pathOf(document.uri);
+  const chosen = selections.filter((each) => !each.isEmpty);
+  if (path === undefined || chosen.length === 0) return undefined;
+  return chosen.map(({ start, end }) => referenceTo(path, linesOf(start, end)));
 }
 
 /** Add files and folders: those that are selected in the explorer, else the one that the menu was opened on. */

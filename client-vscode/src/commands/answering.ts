@@ -6,6 +6,7 @@ import { reviewPlan } from "../chat/register";
 import type { Ctx } from "../ctx";
 import { displayedFirst, type PlanView, stepView } from "../plan/views";
 import type { Approval, Conflict, Plan, Question } from "../protocol";
+import { isInEditor } from "../review/walk";
 import { t } from "../words";
 
 interface Waiting extends vscode.QuickPickItem {
@@ -53,10 +54,9 @@ function waitingOf(ctx: Ctx, view: PlanView): readonly Waiting[] {
 }
 
 /** A change is reviewed in the editor; a command or a fetch is judged in its card. */
-async function review(ctx: Ctx, { approvalId, files }: Approval, inPanel: () => Promise<void>): Promise<void> {
-  const file = files.find(({ change }) => change === "edit" || change === "create" || change === "delete");
+async function review(ctx: Ctx, approval: Approval, inPanel: () => Promise<void>): Promise<void> {
   await inPanel();
-  if (file !== undefined) await ctx.diffs.show(approvalId, file, false);
+  if (isInEditor(approval)) await ctx.diffs.open(approval);
 }
 
 async function answerQuestion(ctx: Ctx, { planId }: Plan, { stepId, question, options }: Question): Promise<void> {

@@ -8,7 +8,7 @@ import type { DecisionMethod, FromPanel } from "../panel/messages";
 import type { Plan, Requests } from "../protocol";
 import { t } from "../words";
 import { showAllChanges } from "./actions";
-import { addChanges, addFiles, addSelection, addTerminal } from "./adding";
+import { addChanges, addFiles, addSelection, addTerminal, selectedLines } from "./adding";
 import { showAllPlans } from "./allPlans";
 import { answerWaiting } from "./answering";
 import { DOCUMENT_COMMANDS } from "./documentCommands";
@@ -17,13 +17,15 @@ import { REVIEW_COMMANDS } from "./reviewCommands";
 import { showRules } from "./rules";
 import { deleteTemplate, planTemplate, saveTemplate } from "./templates";
 
-/** A selection longer than this is code rather than a request, so `@selection` attaches it. */
+/** A selection longer than this is not a request, so it is attached. */
 const LONGEST_REQUEST = 4000;
+/** The languages in which a person writes what is to be done; a selection in any other is code. */
+const PROSE = new Set(["markdown", "plaintext", "restructuredtext", "asciidoc", "org", "git-commit", "scminput"]);
 
 type Run = (ctx: Ctx, ...args: readonly unknown[]) => unknown;
 
 const COMMANDS: Readonly<Record<string, Run>> = {
-  "planloom.ui.plan": (ctx) => ctx.panel.compose({ text: selectedText() }),
+  "planloom.ui.plan": (ctx) => ctx.panel.compose(selected()),
   "planloom.ui.addSelection": addSelection,
   "planloom.ui.addFiles": addFiles,
   "planloom.ui.addChanges": addChanges,
@@ -81,9 +83,15 @@ async function reject(ctx: Ctx, { planId }: Plan): Promise<void> {
     ctx.perform({ kind: "decide", method: "planloom/plan/reject", params: { planId, reason: reason || undefined } });
 }
 
-function selectedText(): string | undefined {
+/** What is selected: words as the request, code as a reference to its lines, which a request about it follows. */
+function selected(): { text?: string; references?: string[] } {
   const editor = vscode.window.activeTextEditor;
-  if (editor === undefined || editor.selection.isEmpty) return undefined;
+  if (editor === undefined || editor.selection.isEmpty) return {};
   const text = editor.document.getText(editor.selection).trim();
-  return text.length > LONGEST_REQUEST ? "@selection " : text === "" ? undefined : text;
+  if (text === "") return {};
+  const references = selectedLines(editor);
+  const isProse = PROSE.has(editor.document.languageId) && text.length <= LONGEST_REQUEST;
+  return isProse || references === undefined
+    ? { text: text.length > LONGEST_REQUEST ? "@selection " : text }
+    : { references };
 }

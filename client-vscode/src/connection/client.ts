@@ -21,7 +21,6 @@ import { isEvent } from "../panel/messages";
 import type {
   EditorRequests,
   Event,
-  ModelEntry,
   Notifications,
   Requests,
   ServerNotifications,
@@ -81,7 +80,7 @@ export class Client implements vscode.Disposable {
       ...(await options(log, listeners)),
       traceOutputChannel: trace,
     });
-    language.registerFeature(OWN_CONFIRMATION);
+    language.registerFeature(SHOWN_ITSELF);
     const others = new OtherTools();
     const on = <M extends keyof ServerNotifications>(
       method: M,
@@ -171,12 +170,14 @@ export class Client implements vscode.Disposable {
 }
 
 /**
- * Changes are confirmed in the panel. If the editor's own confirmation were declared as well, each deletion would be
- * confirmed twice, the second time in a preview where nothing is ticked.
+ * What the extension shows itself. Changes are confirmed in the panel: the editor's own confirmation would ask a second
+ * time, in a preview where nothing is ticked. The status bar has one entry for all plans: the editor's own progress would
+ * be another, which spins beside it while a plan waits for a person.
  */
-const OWN_CONFIRMATION: StaticFeature = {
+const SHOWN_ITSELF: StaticFeature = {
   fillClientCapabilities(capabilities) {
     delete capabilities.workspace?.workspaceEdit?.changeAnnotationSupport;
+    delete capabilities.window?.workDoneProgress;
   },
   initialize: () => undefined,
   getState: () => ({ kind: "static" }),
@@ -190,11 +191,6 @@ export function errorData(error: unknown): Failure {
   const data: unknown = typeof error === "object" && error !== null && "data" in error ? error.data : undefined;
   if (v.is(failure, data)) return data;
   return { code: OF_THE_EXTENSION, message: error instanceof Error ? error.message : String(error) };
-}
-
-/** The provider and name of a model, or only one of them if they are the same. */
-export function modelName({ provider, name }: Pick<ModelEntry, "provider" | "name">): string {
-  return name === "" || name === provider ? provider : `${provider} · ${name}`;
 }
 
 /** Restarts the server as the library does, but says what happens in the panel instead of in messages of the library. */

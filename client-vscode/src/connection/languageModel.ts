@@ -2,16 +2,33 @@
 
 import * as vscode from "vscode";
 
-import type { ChatCall, ChatMessage, EditorCompleteParams, EditorCompleteResult, JsonObject } from "../protocol";
+import type {
+  ChatCall,
+  ChatMessage,
+  EditorCompleteParams,
+  EditorCompleteResult,
+  JsonObject,
+  ModelEntry,
+} from "../protocol";
 import { t } from "../words";
 
-/** Whether the editor has a model; the editor asks for the user's consent at the first request. */
+/** The editor's models by name and size; the editor asks for the user's consent at the first request to one. */
+export async function editorModels(): Promise<readonly ModelEntry[]> {
+  const models = await vscode.lm.selectChatModels().then(
+    (found) => found,
+    () => [],
+  );
+  return models.map(({ id, name, maxInputTokens }) => ({
+    provider: "editor",
+    name: id,
+    title: name === id ? t("Editor") : t("Editor: {0}", name),
+    contextTokens: maxInputTokens,
+    reachable: true,
+  }));
+}
+
 export async function hasModels(): Promise<boolean> {
-  try {
-    return (await vscode.lm.selectChatModels()).length > 0;
-  } catch {
-    return false;
-  }
+  return (await editorModels()).length > 0;
 }
 
 export async function answerWithModel(
@@ -30,7 +47,13 @@ export async function answerWithModel(
     { justification: t("Planloom plans and carries out your request."), ...toolOptions(request) },
     token,
   );
-  return read(response);
+  const answer = await read(response);
+  const count = (text: string): Thenable<number> => model.countTokens(text, token);
+  const [promptTokens, completionTokens] = await Promise.all([
+    count(request.messages.map(({ text }) => text).join("\n")),
+    count(answer.text + JSON.stringify(answer.toolCalls ?? [])),
+  ]);
+  return { ...answer, usage: { promptTokens, completionTokens, requests: 1 } };
 }
 
 /** The editor's models know only the roles user and assistant, so system and tool messages are sent as the user's. */

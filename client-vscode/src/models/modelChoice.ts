@@ -22,23 +22,13 @@ export const WITHOUT: ModelSettings = { provider: "embedded", baseUrl: "", name:
 export const OLLAMA: ModelSettings = { provider: "ollama", baseUrl: "", name: "" };
 export const EDITOR: ModelSettings = { provider: "editor", baseUrl: "", name: "" };
 
-/** A provider whose service the user has a key for. */
-export function withKey(provider: string): ModelSettings {
-  return { provider, baseUrl: "", name: "" };
-}
-
-/** A server at an address; which protocol it speaks is found out by its answers. */
-export function atAddress(baseUrl: string): ModelSettings {
-  return { provider: "auto", baseUrl, name: "" };
-}
-
 /**
  * The settings of a listed model. The address stays only with the provider that answers there, which is the active one:
  * a model of another provider is at that provider's own address.
  */
 export function ofEntry(entry: ModelEntry, active: { provider: string } | null, now: ModelSettings): ModelSettings {
   if (entry.provider === "embedded") return WITHOUT;
-  if (entry.provider === "editor") return EDITOR;
+  if (entry.provider === "editor") return { ...EDITOR, name: entry.name };
   const staysThere = now.baseUrl !== "" && entry.provider === active?.provider;
   return { provider: entry.provider, baseUrl: staysThere ? now.baseUrl : "", name: entry.name };
 }

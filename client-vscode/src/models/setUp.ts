@@ -1,112 +1,126 @@
-// Lets the user choose a model, or set one up: by a key, an address, Ollama, the editor's model, or go on without one.
-// What was set up is asked one word, so that a mistake shows at once.
+// Lets the user choose a model, or set one up: at a service with a key, at an address, on this machine, in the editor, or
+// go on without one. What was set up is asked one word, so that a mistake shows at once.
 
 import * as vscode from "vscode";
 
-import { modelName } from "../connection/client";
+import { editorModels } from "../connection/languageModel";
 import type { Ctx } from "../ctx";
 import type { Way } from "../panel/messages";
-import type { ModelEntry } from "../protocol";
+import type { ModelEntry, ModelService, ModelsResult } from "../protocol";
 import { number, plural, t } from "../words";
 import {
   AUTOMATIC,
   addressProblem,
-  atAddress,
   EDITOR,
   keyProblem,
   type ModelSettings,
   OLLAMA,
   ofEntry,
   WITHOUT,
-  withKey,
 } from "./modelChoice";
 import { ollamaIsInstalled, ollamaState } from "./ollama";
 
 /** The model that Ollama is proposed to get: it calls tools and runs on a laptop. */
 const LOCAL_MODEL = "qwen3:8b";
 const OLLAMA_PAGE = "https://ollama.com/download";
-/** The services that take a key, by their names, which are the same in every language. */
-const SERVICES = new Map([
-  ["OpenAI", "openai"],
-  ["Anthropic", "anthropic"],
-]);
-const EXAMPLE = "http://localhost:8080/v1";
 
 interface Item extends vscode.QuickPickItem {
   run?: () => Promise<unknown>;
 }
 
 /** Let the user pick a model or a way to one, and whether one can be used then. The list asks the servers, since a person opens it. */
-export async function chooseModel(ctx: Ctx): Promise<boolean> {
-  const answer = await ctx.ask("planloom/model/list", { select: true });
-  if (answer === undefined) return false;
-  const now = current();
-  const usable = answer.models.filter((model) => model.provider !== "embedded");
-  const keys = await ctx.keys.all();
-  const kind = vscode.QuickPickItemKind.Separator;
-  const items: Item[] = [
-    {
-      label: `$(sparkle) ${t("Automatic")}`,
-      description: now.provider === "auto" && now.baseUrl === "" ? t("chosen") : "",
-      detail: t("The first that answers: a service that you have a key for, Ollama, the editor's own model"),
-      run: () => use(ctx, AUTOMATIC),
-    },
-    { label: t("Models"), kind },
-    ...usable.map((model) => {
-      const active = model.provider === answer.active?.provider && model.name === answer.active.name;
-      return {
-        label: `${model.reachable ? "$(pass)" : "$(circle-slash)"} ${modelName(model)}`,
-        description: [active ? t("in use") : "", tokens(model)].filter((part) => part !== "").join(" · "),
-        ...(model.reachable ? {} : { detail: model.words ?? "" }),
-        run: () => (model.reachable ? use(ctx, ofEntry(model, answer.active, now)) : mend(ctx, model)),
-      };
-    }),
-    { label: t("Set up"), kind },
-    { label: `$(key) ${t("Enter an API key…")}`, run: () => setUp(ctx, "key") },
-    { label: `$(globe) ${t("Enter a server's address…")}`, run: () => setUp(ctx, "address") },
-    { label: `$(vm) ${t("Ollama on this machine…")}`, run: () => setUp(ctx, "ollama") },
-    ...(answer.active == null || answer.active.provider === "embedded"
-      ? []
-      : [
-          {
-            label: `$(beaker) ${t("Test the model")}`,
-            detail: t("Asks it for one word, and shows how long that took"),
-            run: () => testModel(ctx),
-          },
-        ]),
-    ...(keys.length === 0 ? [] : [{ label: `$(trash) ${t("Remove a key…")}`, run: () => removeKey(ctx) }]),
-    {
-      label: `$(circle-slash) ${t("Go on without a model")}`,
-      description: now.provider === "embedded" ? t("chosen") : "",
-      detail: t("Only requests that say exactly what to write or run can be carried out"),
-      run: () => setUp(ctx, "without"),
-    },
-  ];
-  const choice = await vscode.window.showQuickPick(items, { title: t("Choose Model"), matchOnDetail: true });
-  return (await choice?.run?.()) === true;
+export function chooseModel(ctx: Ctx): Promise<boolean> {
+  return settingUp(ctx, async () => {
+    const answer = await listed(ctx);
+    if (answer === undefined) return false;
+    const now = current();
+    const [keys, ofEditor] = [await ctx.keys.all(), await editorModels()];
+    const { active } = answer;
+    const offered = answer.models.filter(({ provider }) => provider !== "embedded" && provider !== "editor");
+    const row = (label: string, run: () => Promise<unknown>, detail?: string, chosen = false): Item => ({
+      label,
+      run,
+      ...(detail === undefined ? {} : { detail }),
+      ...(chosen ? { description: t("chosen") } : {}),
+    });
+    const isUsed = active != null && !["auto", "embedded"].includes(active.provider);
+    const items: Item[] = [
+      row(`$(plug) ${t("Add a service or a server…")}`, () => addService(ctx, answer.services)),
+      ...(isUsed ? [row(`$(beaker) ${t("Test the model")}`, () => testModel(ctx))] : []),
+      ...(keys.length === 0 ? [] : [row(`$(trash) ${t("Remove a key…")}`, () => removeKey(ctx))]),
+      row(
+        `$(sparkle) ${t("Automatic")}`,
+        () => use(ctx, AUTOMATIC),
+        t("The first that answers: a service that you have a key for, Ollama, the editor's own model"),
+        now.provider === "auto" && now.baseUrl === "",
+      ),
+      row(
+        `$(circle-slash) ${t("Go on without a model")}`,
+        () => use(ctx, WITHOUT),
+        t("Only requests that say exactly what to write or run can be carried out"),
+        now.provider === "embedded",
+      ),
+      { label: t("Models"), kind: vscode.QuickPickItemKind.Separator },
+      ...[...offered, ...ofEditor].map((model) => ({
+        ...named(model, active?.provider === model.provider && active.name === model.name),
+        run: () => (model.reachable ? use(ctx, ofEntry(model, active, now)) : mend(ctx, model)),
+      })),
+    ];
+    const choice = await vscode.window.showQuickPick(items, { title: t("Choose Model"), matchOnDescription: true });
+    return (await choice?.run?.()) === true;
+  });
 }
 
 /** Set a model up in one of the ways that the panel offers; whether a model can be used then, or none is wanted. */
 export function setUp(ctx: Ctx, way: Way): Promise<boolean> {
-  return WAYS[way](ctx);
+  return settingUp(ctx, () => WAYS[way](ctx));
 }
 
 const WAYS: Readonly<Record<Way, (ctx: Ctx) => Promise<boolean>>> = {
   ollama,
-  key: (ctx) => enterKey(ctx),
-  address: enterAddress,
-  editor: (ctx) => use(ctx, EDITOR),
+  key: (ctx) => addService(ctx, undefined, ({ key, asksAddress }) => key === "needed" && !asksAddress),
+  address: async (ctx) => {
+    const any = (await listed(ctx))?.services.at(-1);
+    return any !== undefined && connect(ctx, any);
+  },
+  editor: async (ctx) => {
+    const models = await editorModels();
+    const model = models.length > 1 ? await pickModel(t("Editor"), models) : models[0];
+    return model !== undefined && use(ctx, { ...EDITOR, name: model.name });
+  },
   without: (ctx) => use(ctx, WITHOUT),
 };
 
-function tokens({ contextTokens }: ModelEntry): string {
-  return contextTokens == null ? "" : plural(contextTokens, "1 token", "{0} tokens");
+/** A held request waits until the whole set-up is done, and is sent then. */
+async function settingUp(ctx: Ctx, act: () => Promise<boolean>): Promise<boolean> {
+  const { held } = ctx;
+  const isUsable = await act();
+  if (isUsable) await ctx.goOn(held);
+  return isUsable;
+}
+
+const listed = (ctx: Ctx): Promise<ModelsResult | undefined> => ctx.ask("planloom/model/list", { select: true });
+
+/** A model as a row: its name, then its service and how much it takes, or what is wrong with it. */
+function named({ name, title, contextTokens, reachable, words }: ModelEntry, isUsed = false): vscode.QuickPickItem {
+  const size = contextTokens == null ? "" : plural(contextTokens, "1 token", "{0} tokens");
+  const known = [isUsed ? t("in use") : "", title, size].filter((part) => part !== "");
+  return {
+    label: reachable ? name : `$(warning) ${name || title}`,
+    description: known.join(" · "),
+    ...(reachable ? {} : { detail: words ?? "" }),
+  };
+}
+
+async function pickModel(title: string, models: readonly ModelEntry[]): Promise<ModelEntry | undefined> {
+  const items = models.map((model) => ({ ...named(model), model }));
+  const options = { title: t("{0}: Which Model?", title), matchOnDescription: true, ignoreFocusOut: true };
+  return (await vscode.window.showQuickPick(items, options))?.model;
 }
 
 /** What can be done about a model that cannot be used. */
 function mend(ctx: Ctx, { provider }: ModelEntry): Promise<boolean> {
-  if (provider === "ollama") return ollama(ctx);
-  return current().baseUrl === "" ? enterKey(ctx) : enterAddress(ctx);
+  return provider === "ollama" ? ollama(ctx) : enterKeyOfUsed(ctx);
 }
 
 function current(): ModelSettings {
@@ -115,13 +129,30 @@ function current(): ModelSettings {
   return { provider: read("provider") || "auto", baseUrl: read("baseUrl"), name: read("name") };
 }
 
-/** Set all three settings for the user, so that a folder cannot make the choice, and try what that gives. */
+/**
+ * Set all three settings for the user, so that a folder cannot make the choice, and try what that gives. Of several
+ * models at one place the user picks one before any is asked.
+ */
 async function use(ctx: Ctx, settings: ModelSettings): Promise<boolean> {
+  await keep(ctx, settings);
+  if (settings.provider === "embedded") return true;
+  if (settings.name === "" && (settings.baseUrl !== "" || settings.provider !== "auto")) {
+    const answer = await listed(ctx);
+    const there = answer?.models.filter((each) => each.reachable && each.provider === answer.active?.provider) ?? [];
+    if (answer?.active?.name === "" && there.length > 1) {
+      const model = await pickModel(there[0]?.title ?? "", there);
+      if (model === undefined) return false;
+      await keep(ctx, { ...settings, name: model.name });
+    }
+  }
+  return testModel(ctx);
+}
+
+async function keep(ctx: Ctx, settings: ModelSettings): Promise<void> {
   const section = vscode.workspace.getConfiguration("planloom.model");
   for (const [name, value] of Object.entries(settings))
     await section.update(name, value, vscode.ConfigurationTarget.Global);
   await ctx.sendModelSettings();
-  return settings.provider === "embedded" || testModel(ctx);
 }
 
 /** Ask the model that is used for one word, and show its answer or what is wrong; whether it answered. */
@@ -133,73 +164,82 @@ export async function testModel(ctx: Ctx): Promise<boolean> {
   ctx.refreshStatus();
   if (tested === undefined) return false;
   const seconds = number(tested.tookMs / 1000, 1, 1);
-  ctx.notify("info", t("Planloom uses {0}. It answered “{1}” after {2} s.", modelName(tested), tested.answer, seconds));
+  ctx.notify("info", t("Planloom uses {0}. It answered “{1}” after {2} s.", tested.words, tested.answer, seconds));
   return true;
 }
 
-/** Let the user enter a key for the server that is used now. */
-export async function enterKeyOfUsed(ctx: Ctx): Promise<boolean> {
-  const { provider, baseUrl } = current();
-  if (baseUrl === "") {
-    const [service] = [...SERVICES].find(([, name]) => name === provider) ?? [];
-    return enterKey(ctx, service);
+/** Let the user pick a service or a server, and set it up. */
+async function addService(
+  ctx: Ctx,
+  known: readonly ModelService[] | undefined,
+  isOffered: (service: ModelService) => boolean = () => true,
+): Promise<boolean> {
+  const services = known ?? (await listed(ctx))?.services ?? [];
+  const items = services.filter(isOffered).map((service) => ({
+    label: service.title || t("Any server…"),
+    description: service.title === "" ? t("An OpenAI-compatible, Ollama or Anthropic server") : service.address,
+    service,
+  }));
+  const options = { title: t("Which Service?"), matchOnDescription: true, ignoreFocusOut: true };
+  const choice = await vscode.window.showQuickPick(items, options);
+  return choice !== undefined && connect(ctx, choice.service);
+}
+
+/** Ask what a service needs and is not known yet, and use it. */
+async function connect(ctx: Ctx, service: ModelService): Promise<boolean> {
+  if (service.provider === "ollama") return ollama(ctx);
+  const baseUrl = service.asksAddress ? await askAddress(service) : service.address;
+  if (baseUrl === undefined) return false;
+  const provider = service.provider === "auto" ? "openai" : service.provider;
+  const isKept = (await ctx.keys.all()).some((each) => each.provider === provider && each.baseUrl === baseUrl);
+  if (service.key !== "none" && !isKept) {
+    const value = await askKey(service.title || baseUrl, service.key === "maybe");
+    if (value === undefined) return false;
+    if (value !== "") await ctx.keys.add({ provider, baseUrl, value });
   }
-  const value = await askKey(t("API Key for {0}", baseUrl), KEPT(), keyProblem);
-  if (value === undefined) return false;
-  await ctx.keys.add({ provider: provider === "auto" ? "openai" : provider, baseUrl, value });
-  return use(ctx, current());
+  return use(ctx, { provider: service.provider, baseUrl, name: "" });
 }
 
-async function enterKey(ctx: Ctx, known?: string): Promise<boolean> {
-  const service =
-    known ?? (await vscode.window.showQuickPick([...SERVICES.keys()], { title: t("API Key: Which Service?") }));
-  const provider = service === undefined ? undefined : SERVICES.get(service);
-  if (service === undefined || provider === undefined) return false;
-  const value = await askKey(t("API Key for {0}", service), KEPT(), keyProblem);
-  if (value === undefined) return false;
-  await ctx.keys.add({ provider, baseUrl: "", value });
-  return use(ctx, withKey(provider));
+/** Let the user enter another key for what is used now. */
+export function enterKeyOfUsed(ctx: Ctx): Promise<boolean> {
+  return settingUp(ctx, async () => {
+    const now = current();
+    if (now.baseUrl === "" && now.provider === "auto") return WAYS.key(ctx);
+    const value = await askKey(now.baseUrl || now.provider, false);
+    if (value === undefined) return false;
+    await ctx.keys.add({ ...now, provider: now.provider === "auto" ? "openai" : now.provider, value });
+    return use(ctx, now);
+  });
 }
 
-const KEPT = (): string => t("It is kept in the editor's secret storage.");
-
-async function enterAddress(ctx: Ctx): Promise<boolean> {
-  const address = await vscode.window.showInputBox({
-    title: t("Server Address"),
+async function askAddress({ title, address }: ModelService): Promise<string | undefined> {
+  const entered = await vscode.window.showInputBox({
+    title: title === "" ? t("Server Address") : t("Server Address: {0}", title),
     prompt: t("An OpenAI-compatible, Ollama or Anthropic server"),
-    placeHolder: EXAMPLE,
-    value: current().baseUrl,
+    placeHolder: address,
+    value: title === "" ? current().baseUrl : address,
     ignoreFocusOut: true,
     validateInput: addressProblem,
   });
-  if (address === undefined) return false;
-  const baseUrl = address.trim();
-  const value = await askKey(t("API Key of This Server"), t("Leave it empty if the server takes none."), (text) =>
-    text.trim() === "" ? undefined : keyProblem(text),
-  );
-  if (value === undefined) return false;
-  if (value !== "") await ctx.keys.add({ provider: "openai", baseUrl, value });
-  return use(ctx, atAddress(baseUrl));
+  return entered?.trim();
 }
 
-async function askKey(
-  title: string,
-  prompt: string,
-  validateInput: (text: string) => string | undefined,
-): Promise<string | undefined> {
+async function askKey(service: string, mayBeEmpty: boolean): Promise<string | undefined> {
   const value = await vscode.window.showInputBox({
-    title,
-    prompt,
+    title: t("API Key for {0}", service),
+    prompt: mayBeEmpty
+      ? t("Leave it empty if the server takes none.")
+      : t("It is kept in the editor's secret storage."),
     password: true,
     ignoreFocusOut: true,
-    validateInput,
+    validateInput: (text) => (mayBeEmpty && text.trim() === "" ? undefined : keyProblem(text)),
   });
   return value?.trim();
 }
 
 /** Use Ollama if it answers and has a model; else say which of that is missing, with the way to it. */
 async function ollama(ctx: Ctx): Promise<boolean> {
-  const found = await ctx.ask("planloom/model/list", { select: true });
+  const found = await listed(ctx);
   if (found === undefined) return false;
   const again = t("Look Again");
   const choose = async (words: string, way: string, act: () => unknown): Promise<boolean> => {
@@ -240,15 +280,9 @@ async function removeKey(ctx: Ctx): Promise<void> {
   if (choice !== undefined) await ctx.forgetKey(choice.key);
 }
 
-/**
- * Look for a model if none is set up. Where none is found the request is held: its text stays in the composer, and the
- * panel shows the ways to a model. A person has asked for it, so the servers of this machine may be asked.
- */
+/** Whether a request can go to a model, or needs none. A person has asked for it, so the servers of this machine may be asked. */
 export async function modelAtHand(ctx: Ctx): Promise<boolean> {
   if (ctx.server.kind !== "running" || ctx.server.needsModel === undefined) return true;
-  const found = await ctx.ask("planloom/model/list", { select: true });
-  if (found?.active == null) return false;
-  const isFound = found.active.provider !== "embedded";
-  await ctx.hold(!isFound);
-  return isFound;
+  const found = await listed(ctx);
+  return found?.active != null && found.active.provider !== "embedded";
 }

@@ -208,6 +208,8 @@ const toPanel = v.variant("kind", [
     mine: v.string(),
     text: v.string(),
   }),
+  /** A request that was held has gone: its text goes from the composer. */
+  v.strictObject({ ...kind("sent"), text: v.string() }),
   v.strictObject({ ...kind("settled"), requestId: v.number(), ok: v.boolean() }),
 ]);
 

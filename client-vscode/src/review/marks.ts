@@ -28,6 +28,11 @@ export class Marks implements vscode.Disposable {
     }),
   ];
 
+  /** Whether the server edits files in this moment. */
+  get isApplying(): boolean {
+    return this.applying > 0;
+  }
+
   /** What changes while `apply` runs is marked. */
   async during<R>(apply: () => PromiseLike<R>): Promise<R> {
     this.applying++;
@@ -46,12 +51,13 @@ export class Marks implements vscode.Disposable {
   private onChanged({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
     if (contentChanges.length === 0 || !isFile(document.uri)) return;
     const key = document.uri.toString();
-    if (this.applying === 0) {
+    if (!this.isApplying) {
       this.clear(key);
       return;
     }
     const lines = changedLines(
       contentChanges.map(({ range, text }) => ({ startLine: range.start.line, endLine: range.end.line, text })),
+      this.marked.get(key)?.ranges.map(({ start, end }) => [start.line, end.line] as const),
     );
     clearTimeout(this.marked.get(key)?.timer);
     this.marked.set(key, {

@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+import { PROPOSAL } from "./proposals";
+
 export class Unopened {
   private readonly files = new Set<string>();
 
@@ -43,7 +45,8 @@ function tabsOf(uri: string): readonly vscode.Tab[] {
 
 function shows({ input }: vscode.Tab, uri: string): boolean {
   if (input instanceof vscode.TabInputText) return input.uri.toString() === uri;
-  if (input instanceof vscode.TabInputTextDiff)
+  // A file beside its proposed text is not one that the user has opened: that tab closes with the answer.
+  if (input instanceof vscode.TabInputTextDiff && input.modified.scheme !== PROPOSAL)
     return input.original.toString() === uri || input.modified.toString() === uri;
   return false;
 }

@@ -345,6 +345,10 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
         forms.merged[key] = { mine: message.mine, text: message.text };
         forms.choices[key] = "text";
       });
+    case "sent":
+      return ui.draft.startsWith(message.text)
+        ? written({ ...ui, images: [] }, ui.draft.slice(message.text.length), 0)
+        : ui;
     case "settled":
       return settled(ui, message.requestId, message.ok);
   }

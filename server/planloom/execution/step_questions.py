@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from planloom.domain.errors import UntrustedWorkspace
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, RecoveryProposal, Step
 from planloom.domain.scheduling import directives as do
@@ -98,7 +99,10 @@ class StepQuestions:
             every = {**(step.args or {}), "replace_all": True}
             proposal = RecoveryProposal(action="retry", args=every, why="Replace all of them.")
         options = do.recovery_options(step)
-        if self._proposer is not None:
+        if step.result is not None and step.result.code == UntrustedWorkspace.code:
+            # Until the folder is trusted, every step and every model meets the same refusal.
+            options = ("retry", "abort")
+        elif self._proposer is not None:
             options = (*options, "model")
         if proposal is not None:
             options = ("accept", *options)

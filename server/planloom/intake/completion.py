@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.patterns import pattern
+from planloom.domain.safety.protected import is_secret
 from planloom.domain.text import units
 from planloom.intake.references import find_references
 
@@ -16,6 +17,9 @@ _CONSIDERED = 200
 
 _RECENT, _OPEN, _NEAR, _EXACT = 40, 24, 10, 12
 """Points, added to those of the matcher, for being recent, open, beside the active file, or named in full."""
+
+_OWN = ".planloom/"
+"""The folder with the documents of plans and pasted images, which nobody refers to by typing."""
 
 _LINES = pattern(r":(\d{0,9})(?:-(\d{0,9}))?$")
 _LONGEST = 4096
@@ -209,7 +213,7 @@ async def _ranked(
         scores = dict.fromkeys((*used, *near, *top), 0)
     ranks = {path: rank for rank, path in enumerate(recents)}
 
-    def worth(path: str) -> tuple[float, int, str]:
+    def worth(path: str) -> tuple[bool, float, int, str]:
         points = float(scores[path])
         if path in ranks:
             points += _RECENT * (1 - ranks[path] / (len(ranks) + 1))
@@ -220,16 +224,17 @@ async def _ranked(
         name = path.rstrip("/").rpartition("/")[2].lower()
         if query.lower() in (name, name.partition(".")[0]):
             points += _EXACT
-        return -points, len(path), path
+        return is_secret(path), -points, len(path), path
 
-    return sorted(scores, key=worth)[: limit + 1]
+    return sorted((path for path in scores if not path.startswith(_OWN)), key=worth)[: limit + 1]
 
 
 def _item(
     path: str, documents: dict[str, OpenDocument], recents: Sequence[str], replace: tuple[int, int]
 ) -> ReferenceItem:
     folder = path.endswith("/")
-    detail = "open" if path in documents else "recent" if path in recents else None
+    is_open = "open" if path in documents else "recent" if path in recents else None
+    detail = "may hold secrets; you are asked before it is attached" if is_secret(path) else is_open
     return ReferenceItem(
         label=path,
         insert_text=written(path),

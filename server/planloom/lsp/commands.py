@@ -20,6 +20,7 @@ from planloom.domain.safety.approvals import UserDecision
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Json, PlanId
 from planloom.lsp.editor.capabilities import can_serve
+from planloom.lsp.editor.change_lenses import KEEP, UNDO
 from planloom.lsp.editor.served_texts import plan_address, show_changes, shown_changes
 from planloom.lsp.editor.side_files import place_of
 from planloom.lsp.handlers.server import status
@@ -144,6 +145,12 @@ async def _respond_all(connection: Connection, args: Arguments) -> Any:
     return None
 
 
+async def _keep_change(connection: Connection, args: Arguments) -> Any:
+    """Keep what a plan has changed at a place of a file, or all in it: its lenses go."""
+    connection.app.made_changes.keep(args["planId"], args["uri"], args["change"])
+    connection.lenses.soon()
+
+
 async def _message(connection: Connection, args: Arguments) -> Any:
     said = await connection.app.messages.send(args["planId"], args["text"])
     more = {} if said.waits_for is None else {"waitsFor": said.waits_for}
@@ -245,6 +252,10 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.showPlan", "planId?", _show_plan),
     Command("planloom.adopt", "uri", lambda c, a: c.plan_documents.adopt(a["uri"])),
     Command("planloom.keep", "planId, keep", lambda c, a: c.plan_documents.choose(a["planId"], a["keep"])),
+    Command(KEEP, "planId, uri, change?", _keep_change),
+    Command(
+        UNDO, "planId, uri, change?", lambda c, a: c.app.made_changes.undo(a["planId"], a["uri"], a["change"])
+    ),
     Command("planloom.trust", "", lambda c, _: c.trust_folders()),
     Command("planloom.status", "", lambda c, _: status(c, StatusParams())),
 )

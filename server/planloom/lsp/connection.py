@@ -20,6 +20,7 @@ from planloom.lsp import commands
 from planloom.lsp import configuration as config
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.lsp.editor.capabilities import Client, registrations
+from planloom.lsp.editor.change_lenses import LensRefresh
 from planloom.lsp.editor.event_stream import TextStream, send_events, send_spent, send_waits
 from planloom.lsp.editor.language_model import LanguageModel
 from planloom.lsp.editor.lsp_editor import LspEditor, capabilities
@@ -85,6 +86,7 @@ class Connection:
         self.app: Application
         self.views: Views
         self.plan_documents: PlanDocuments
+        self.lenses: LensRefresh
         self.merged: MergedDocuments
         self.progress: ProgressReporter | None = None
         self.log_path = options.open_log()
@@ -184,6 +186,13 @@ class Connection:
             self.words,
             can_save=self.editor.capabilities.save,
         )
+        self.lenses = LensRefresh(
+            self.protocol,
+            self.jobs,
+            is_supported=bool(
+                get_capability(self.client.capabilities, "workspace.code_lens.refresh_support", False)
+            ),
+        )
         self.plan_documents = self._plan_documents(app)
         self.merged = MergedDocuments(app, self.side_files, self.words)
         if self.client.declared.events:
@@ -210,6 +219,7 @@ class Connection:
             )
             app.feed.subscribe(self.progress.on_event)
         app.feed.subscribe(self.plan_documents.on_event)
+        app.feed.subscribe(self.lenses.on_event)
         if self.client.declared.left_questions:
             documents = QuestionDocuments(
                 self.protocol, app, self.plan_documents, self.side_files, self.merged, self.words
@@ -246,7 +256,7 @@ class Connection:
         abilities = DocumentAbilities(
             show=supports("window.show_document.support"),
             document_changes=self.editor.capabilities.document_changes,
-            refresh=supports("workspace.code_lens.refresh_support"),
+            refresh_lenses=self.lenses.now,
             asks_by_message=not self.client.declared.approvals,
             words=self.words,
         )

@@ -40,6 +40,7 @@ from planloom.models.kept_keys import KeptKeys
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.providers import TRACES_HEADERS
 from planloom.service.actions.approvals import Approvals
+from planloom.service.actions.made_changes import MadeChanges
 from planloom.service.actions.messages import Messages
 from planloom.service.actions.plans import Plans
 from planloom.service.actions.rules import Rules
@@ -162,6 +163,7 @@ class Application:
         self.steps = Steps(plan_store, turns, conductor, rules)
         self.approvals = Approvals(gate, plan_store, turns, session.view)
         self.rules = Rules(session)
+        self.made_changes = MadeChanges(session, plan_store)
         gate.on_cancel(self._cancel_soon)
 
         self.upkeep = Upkeep(session, ledger, jobs)
@@ -176,6 +178,7 @@ class Application:
         self._drafting = drafting
         self._conductor = conductor
         self._health = HealthWatch(session, feed, plan_store, ledger)
+        models.on_selected(self._health.repeat)
         # Who hears which events, in this order. Clients subscribe behind these, so they hear of an event when
         # everything here knows it.
         for on_event, types in (

@@ -47,6 +47,10 @@ class HealthWatch:
             self._feed.notice("info", PASSED)
         self._feed.health(now)
 
+    def repeat(self) -> None:
+        """Have clients read the status again, since something in it has changed."""
+        self._feed.health(self._reported)
+
     def status(self, model: ModelIdentity, log_path: str) -> Status:
         """The whole state of the server; `model` is the one in use."""
         folders = self._session.folders

@@ -34,6 +34,7 @@ from planloom.providers import DISCOVERY_ORDER, PROVIDERS, WAYS_TO_A_MODEL, Prov
 if TYPE_CHECKING:
     from planloom.models.providers.editor_model import EditorCompletion
     from planloom.models.selection.select import ListedModel
+    from planloom.settings import ModelSettings
 
 log = logging.getLogger(__name__)
 
@@ -120,12 +121,22 @@ class Models:
         self._selecting = asyncio.Lock()
         self._hold = Hold()
         self._parallelism = 1
+        self._listener: Callable[[], None] = lambda: None
         self.waits = ModelWaits()
 
     @property
     def identity(self) -> ModelIdentity:
         """The selected model, and the reason for its selection."""
         return self._model.identity if self._model is not None else self._identity
+
+    @property
+    def chosen(self) -> ModelSettings:
+        """What the user has set."""
+        return self._session.settings.model
+
+    def on_selected(self, listener: Callable[[], None]) -> None:
+        """Call `listener` each time another model is selected."""
+        self._listener = listener
 
     @property
     def at_hand(self) -> bool:
@@ -152,6 +163,7 @@ class Models:
                 )
                 self._identity, self._failure = choice.identity, choice.failure
                 self._model = self._recorded(choice.model)
+                self._listener()
                 if self._model is None:
                     self._hold.begin(since)
             if self._model is not None:

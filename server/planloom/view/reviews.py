@@ -64,3 +64,9 @@ def _allowed(review: Review, approvals: ApprovalSettings) -> Sequence[bool]:
     write = review == "auto" or approvals.write == "allow"
     others = (approvals.destroy, approvals.execute, approvals.fetch)
     return (write, *(each == "allow" for each in others))
+
+
+def before_trust(choices: Sequence[ReviewChoice], t: Words) -> tuple[ReviewChoice, ...]:
+    """The same choices for a folder that is not trusted yet."""
+    nothing = t("Nothing is changed or run before you trust this folder.")
+    return tuple(each._replace(asks=nothing, unasked="") for each in choices)

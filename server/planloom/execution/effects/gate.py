@@ -27,7 +27,9 @@ from planloom.execution.effects.fetch_approval import FetchProposal, fetch_appro
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.pending_approvals import (
     ApprovalResponse,
+    Covered,
     PendingApprovals,
+    Question,
     chosen_confinement,
 )
 from planloom.execution.effects.pending_conflicts import PendingConflicts
@@ -115,6 +117,7 @@ _NOT_HELD: Final = (
 _MOVED_ON: Final = "The files have changed since these changes were last compared with them."
 _SET_ASIDE: Final = "It has been set aside: allowed, it is put back; denied, it stays aside."
 _EDITED: Final = "As you have changed it, this is more than what you were asked before."
+_ALLOW: Final = ApprovalResponse("allow")
 _K = TypeVar("_K", Effect, _GrantedCommand, str)
 
 
@@ -236,11 +239,12 @@ class Gate:
         if decided is not None and not self.approvals.settled_ahead(approval):
             return decided
         others = [
-            command_approval(each, ApprovalId(uuid.uuid4().hex))
+            Question(command_approval(each, ApprovalId(uuid.uuid4().hex)), self._covered_command(each))
             for each in following
             if self._decided(plan, each) is None
         ]
-        response = await self.approvals.ask(approval, Changeset(), others)
+        covered = self._covered_command(proposal)
+        response = await self.approvals.ask(approval, Changeset(), others, covered)
         denied = self._denied(plan.plan_id, response, "The user did not allow this command.")
         if denied is not None:
             return denied
@@ -263,6 +267,18 @@ class Gate:
             # Credentials and folders elsewhere are given to a plan alone.
             lasting = Confinement(network=chosen.network, git=chosen.git)
             self._session.keep_rules(proposal.command.cwd, [CommandRule(each, lasting) for each in words])
+        self.approvals.settle_covered(plan.plan_id)
+
+    def _covered_command(self, proposal: CommandProposal) -> Covered:
+        """What answers the request for a command once an answer to another one covers it."""
+
+        def covered() -> ApprovalResponse | None:
+            decided = self._decided(self._plan_store.plan(proposal.plan_id), proposal)
+            if isinstance(decided, CommandPermitted):
+                return ApprovalResponse("allow", confinement=decided.confinement)
+            return None
+
+        return covered
 
     async def permit_fetch(self, proposal: FetchProposal) -> Permitted | Denied:
         """Get a fetch approved if the policy requires it. "Allow for plan" covers the same scheme, host and port.
@@ -278,12 +294,15 @@ class Gate:
         if verdict == "allow" or key in self._granted_origins:
             return Permitted()
         approval = fetch_approval(proposal, ApprovalId(uuid.uuid4().hex))
-        response = await self.approvals.ask(approval, Changeset())
+        response = await self.approvals.ask(
+            approval, Changeset(), covered=lambda: _ALLOW if key in self._granted_origins else None
+        )
         denied = self._denied(plan.plan_id, response, "The user did not allow this fetch.")
         if denied is not None:
             return denied
         if response.decision == "allowForPlan":
             self._granted_origins.add(key)
+            self.approvals.settle_covered(plan.plan_id)
         return Permitted()
 
     async def permit_kept(self, proposal: ChangeProposal) -> frozenset[Uri] | Denied:
@@ -342,13 +361,17 @@ class Gate:
         verdict = self._verdict(plan, facts, covered=covered)
         if isinstance(verdict, Denied):
             return verdict
-        granted = (plan.plan_id, plan.version, facts.effect) in self._granted
-        is_covered = granted and not facts.protected and facts.effect == "write"
-        if not repeats and (verdict == "allow" or is_covered):
+        key = (plan.plan_id, plan.version, facts.effect)
+        can_be_covered = not repeats and not facts.protected and facts.effect == "write"
+        if (verdict == "allow" and not repeats) or (can_be_covered and key in self._granted):
             return _Permit(proposal.changeset, facts.touches, look=facts.look, covered=covered)
         facts = facts._replace(warnings=(*facts.warnings, *repeats, *news))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
-        response = await self.approvals.ask(approval, proposal.changeset)
+        response = await self.approvals.ask(
+            approval,
+            proposal.changeset,
+            covered=lambda: _ALLOW if can_be_covered and key in self._granted else None,
+        )
         if response.changeset is None:
             return self._permitted(plan, proposal, facts, response)
         return await self._permit_edited(proposal, facts, response, response.changeset)
@@ -460,6 +483,7 @@ class Gate:
             return denied
         if response.decision == "allowForPlan" and facts.effect == "write":
             self._granted.add((plan.plan_id, plan.version, "write"))
+            self.approvals.settle_covered(plan.plan_id)
         if response.files is None:
             return _Permit(proposal.changeset, facts.touches)
         allowed, left_out = restricted(proposal.changeset, frozenset(response.files))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from planloom.domain.changes import Changeset
 from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
@@ -40,12 +40,24 @@ class ApprovalResponse(NamedTuple):
     changeset: Changeset | None = None
 
 
+Covered: TypeAlias = Callable[[], ApprovalResponse | None]
+"""The response to a request by what the user has allowed since it was made; None if it is still to be asked."""
+
+
+class Question(NamedTuple):
+    """An approval to request, and what may answer it before the user does."""
+
+    approval: Approval
+    covered: Covered
+
+
 class _Waiting(NamedTuple):
     """A request; `is_ahead` until the call that it is for asks for it."""
 
     approval: Approval
     changeset: Changeset
     answer: asyncio.Future[ApprovalResponse]
+    covered: Covered
     is_ahead: bool = False
 
 
@@ -63,20 +75,25 @@ class PendingApprovals:
         self._resolved: dict[ApprovalId, _Resolved] = {}
 
     async def ask(
-        self, approval: Approval, changeset: Changeset, following: Sequence[Approval] = ()
+        self,
+        approval: Approval,
+        changeset: Changeset,
+        following: Sequence[Question] = (),
+        covered: Covered = lambda: None,
     ) -> ApprovalResponse:
         """Request an approval and wait for the response. A cancellation withdraws the request.
 
         Those `following` are requested with it, as one list; who asks for one of them later gets the response to it.
+        What `covered` says after an answer to another request of the plan answers this one, too.
         """
         changed = self._has_changed(approval)
-        waiting = self._asked_ahead(approval, following)
+        waiting = self._asked_ahead(approval, [each.approval for each in following])
         if waiting is None:
-            new = [each for each in following if self._same_ahead(each) is None]
+            new = [each for each in following if self._same_ahead(each.approval) is None]
             if changed:
                 warning = f"{CHANGED_SINCE} {approval.warning or ''}".rstrip()
                 approval = approval.model_copy(update={"warning": warning})
-            waiting = self._request(approval, changeset, new)
+            waiting = self._request(Question(approval, covered), changeset, new)
         approval, future = waiting.approval, waiting.answer
         try:
             return await future
@@ -93,24 +110,34 @@ class PendingApprovals:
         for waiting in self._ahead(plan_id, step_id):
             self._withdraw(waiting)
 
-    def _request(self, approval: Approval, changeset: Changeset, following: Sequence[Approval]) -> _Waiting:
-        approvals = [approval, *following]
+    def settle_covered(self, plan_id: PlanId) -> None:
+        """Answer the requests of a plan that are covered by what the user has just allowed."""
+        for waiting in [*self._waiting.values()]:
+            if waiting.approval.plan_id != plan_id or waiting.answer.done():
+                continue
+            response = waiting.covered()
+            if response is not None:
+                self._record(waiting.approval, response.decision, "policy", response)
+                waiting.answer.set_result(response)
+
+    def _request(self, first: Question, changeset: Changeset, following: Sequence[Question]) -> _Waiting:
+        questions = [first, *following]
         if following:
-            places = [
-                ListPlace(list_id=approval.approval_id, position=position, size=len(approvals))
-                for position in range(1, len(approvals) + 1)
+            list_id, size = first.approval.approval_id, len(questions)
+            questions = [
+                each._replace(
+                    approval=each.approval.model_copy(
+                        update={"listed": ListPlace(list_id=list_id, position=position, size=size)}
+                    )
+                )
+                for position, each in enumerate(questions, start=1)
             ]
-            approvals = [
-                each.model_copy(update={"listed": place})
-                for each, place in zip(approvals, places, strict=True)
-            ]
-        for each in approvals:
+        for place, (approval, covered) in enumerate(questions):
             future: asyncio.Future[ApprovalResponse] = asyncio.get_running_loop().create_future()
-            waiting = _Waiting(each, changeset, future, is_ahead=each is not approvals[0])
-            self._waiting[each.approval_id] = waiting
-        for each in approvals:
-            self._plan_store.record(each.plan_id, ev.ApprovalRequested(approval=each))
-        return self._waiting[approval.approval_id]
+            self._waiting[approval.approval_id] = _Waiting(approval, changeset, future, covered, place > 0)
+        for approval, _ in questions:
+            self._plan_store.record(approval.plan_id, ev.ApprovalRequested(approval=approval))
+        return self._waiting[first.approval.approval_id]
 
     def settled_ahead(self, approval: Approval) -> bool:
         """Whether the very same was asked ahead and has a response. Without one the request is withdrawn."""

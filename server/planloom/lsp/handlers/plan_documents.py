@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from planloom.domain.document.reader import read_document
 from planloom.lsp.editor import served_texts
+from planloom.lsp.editor.change_lenses import change_lenses
 from planloom.lsp.plan_documents import features, hovers
 from planloom.lsp.plan_documents.features import View, command_of
 from planloom.lsp.plan_documents.names import ENDING
@@ -69,7 +70,9 @@ async def _offers(connection: Connection, params: Any, name: str) -> Any:
     t, merged = connection.words, [command_of(each) for each in connection.merged.offers(document.uri)]
     if name == "lenses":
         top = types.Range(types.Position(0, 0), types.Position(0, 0))
-        return [*(types.CodeLens(top, command=each) for each in merged), *lenses(document, t)]
+        made = connection.app.made_changes.of(document.uri, document.text)
+        of_document = (types.CodeLens(top, command=each) for each in merged)
+        return [*of_document, *lenses(document, t), *change_lenses(made, t)]
     actions = [types.CodeAction(f"Planloom: {each.title}", command=each) for each in merged]
     folders = [root.uri for root in connection.view.roots.folders]
     return [*actions, *offers(document, params, folders, connection.client.encoding, t)]

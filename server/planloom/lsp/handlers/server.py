@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from planloom.domain.errors import ModelProblem
 from planloom.lsp.wire.base import Empty, NoParams
 from planloom.lsp.wire.methods import server as wire
+from planloom.providers import SERVICES, title_of
 from planloom.version import PROTOCOL_VERSION
 from planloom.view import problems
-from planloom.view.reviews import review_choices
+from planloom.view.models import model_words
+from planloom.view.reviews import before_trust, review_choices
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
@@ -22,13 +24,15 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
     """The server's version, model, folders and health, and the plans that run or can be resumed."""
     held_to = await connection.app.command_abilities() if params.commands else None
     now = connection.app.status(str(connection.log_path or ""))
+    reviews = review_choices(now.approvals, connection.words)
     return wire.StatusResult.of(
         now,
         protocol_version=PROTOCOL_VERSION,
         model=wire.ActiveModel(provider=now.model_provider, name=now.model_name, reason=now.model_reason),
+        model_words=_model_words(connection),
         plans=wire.StatusPlans(active=now.active, resumable=now.resumable),
         commands=None if held_to is None else wire.CommandAbilities.of(held_to),
-        reviews=review_choices(now.approvals, connection.words),
+        reviews=reviews if now.trusted else before_trust(reviews, connection.words),
     )
 
 
@@ -37,12 +41,24 @@ async def list_models(connection: Connection, params: wire.ListModelsParams) -> 
     found = await connection.app.models.list(select=params.select or False)
     return wire.ModelsResult.of(
         found,
-        models=tuple(
-            wire.ModelEntry.of(each, address=each.address or None, words=why.words, mends=why.mends)
-            if (why := _why_not(each, connection.words)) is not None
-            else wire.ModelEntry.of(each, address=each.address or None, words=None)
-            for each in found.models
-        ),
+        services=tuple(wire.ModelService.of(each) for each in SERVICES),
+        models=tuple(_entry(each, connection.words) for each in found.models),
+    )
+
+
+def _model_words(connection: Connection) -> str:
+    models = connection.app.models
+    return model_words(models.identity, models.chosen, connection.words)
+
+
+def _entry(listed: ListedModel, t: Words) -> wire.ModelEntry:
+    why = _why_not(listed, t)
+    return wire.ModelEntry.of(
+        listed,
+        address=listed.address or None,
+        title=title_of(listed.provider, listed.address),
+        words=why and why.words,
+        mends=why.mends if why is not None else (),
     )
 
 
@@ -59,7 +75,10 @@ def _why_not(listed: ListedModel, t: Words) -> Explained | None:
 async def test_model(connection: Connection, _params: NoParams) -> wire.ModelTestResult:
     """Ask the model that is used for one word. Fails as every request to it would."""
     tested = await connection.app.models.test()
-    return wire.ModelTestResult.of(tested, provider=tested.model.provider, name=tested.model.name)
+    words = _model_words(connection)
+    return wire.ModelTestResult.of(
+        tested, provider=tested.model.provider, name=tested.model.name, words=words
+    )
 
 
 async def set_secret(connection: Connection, params: wire.SecretParams) -> Empty:

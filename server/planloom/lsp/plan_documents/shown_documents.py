@@ -50,7 +50,7 @@ from planloom.workspace.scratch_files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from planloom.domain.events import catalog as ev
     from planloom.domain.plans.plan import Plan
@@ -109,7 +109,7 @@ class DocumentAbilities(NamedTuple):
 
     show: bool
     document_changes: bool
-    refresh: bool
+    refresh_lenses: Callable[[], Awaitable[None]]
     asks_by_message: bool
     words: Words
 
@@ -508,24 +508,16 @@ class PlanDocuments:
             if shown is None or plan is None or text is None:
                 return
             if self._standing(plan, shown, text).moved_on:
-                await self._refresh()
+                await self._can.refresh_lenses()
                 return
             new = up_to_date(text, shown.plan, plan, shown.earlier)
             if new.text == text:
                 self._shown[plan_id] = shown.showing(new.shows)
-                await self._refresh()
+                await self._can.refresh_lenses()
                 return
             shown = self._shown[plan_id] = shown.writing(new.shows)
             if await self._write_over(shown.uri, text, new.text):
                 self._shown[plan_id] = shown.showing(new.shows)
-
-    async def _refresh(self) -> None:
-        """Have the editor ask for the lenses anew, which depend on the state of the plan."""
-        if self._can.refresh:
-            try:
-                await self._protocol.request(types.WORKSPACE_CODE_LENS_REFRESH, timeout=_ANSWER_SECONDS)
-            except (ClientGone, ClientRefused, TimeoutError) as error:
-                logger.info("The client did not ask for the lenses anew: %s", error)
 
     async def _text(self, uri: Uri) -> str | None:
         document = self._view.documents.get(uri)

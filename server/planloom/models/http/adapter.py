@@ -153,8 +153,11 @@ class ProviderAdapter(ABC):
         )
 
     def default_model(self, names: Sequence[str]) -> str:
-        """The model to use of those that a server lists, or "": the first that is not an embedding model."""
-        return next((name for name in names if "embed" not in name.lower()), "")
+        """The model to use of those that a server lists, or "": the only one that is not an embedding model. Among
+        several a person chooses, since one may cost more than another.
+        """
+        usable = [name for name in names if "embed" not in name.lower()]
+        return usable[0] if len(usable) == 1 else ""
 
     def recognises(self, _reply: Reply, /) -> bool:
         """Whether a reply to OpenAI's `/models` shows that this provider answers there."""

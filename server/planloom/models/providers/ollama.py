@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from planloom.domain.values import CallId, Json
 from planloom.models.http.adapter import (
@@ -104,6 +104,10 @@ class Ollama(ProviderAdapter):
             default=self.default_model([model.name for model in models]),
             cause=None if models else "no_models",
         )
+
+    def default_model(self, names: Sequence[str]) -> str:
+        """The first that is not an embedding model: none on this machine costs money."""
+        return next((name for name in names if "embed" not in name.lower()), "")
 
     def recognises(self, reply: Reply, /) -> bool:
         """Only Ollama says of a model that it is owned by the library."""

@@ -53,7 +53,7 @@ class CommandParams(Wire):
 class ModelEntry(Wire):
     """A model that can be chosen; `reason` says why it cannot be used, `cause` for programs, `words` for people.
 
-    `mends` is what mends that, `address` where its server is.
+    `title` is the name of its service, `mends` is what mends that, `address` where its server is.
     """
 
     provider: str
@@ -63,6 +63,7 @@ class ModelEntry(Wire):
     reason: Maybe[str] = None
     cause: Maybe[ModelCause] = None
     address: Maybe[str] = None
+    title: str
     words: Maybe[str] = None
     mends: MaybeMany[Mend] = ()
 
@@ -75,20 +76,37 @@ class ActiveModel(Wire):
     reason: str
 
 
+class ModelService(Wire):
+    """Where models can be had; `title` is empty for any server. `address` is its base URL, empty for the provider's
+    own; with `asksAddress` it is an example of what the user enters.
+    """
+
+    title: str
+    provider: str
+    address: str
+    key: Literal["needed", "maybe", "none"]
+    asks_address: Bool
+
+
 class ModelsResult(Wire):
-    """The models. `active` is of the provider `auto` as long as none was needed.
+    """The models, and where others can be had. `active` is of the provider `auto` as long as none was needed.
 
     Prompts to it are made for `contextTokens`, which are assumed if its server does not say what it takes.
     """
 
     models: tuple[ModelEntry, ...]
+    services: tuple[ModelService, ...]
     active: ActiveModel | None
     context_tokens: Maybe[Int] = None
     context_assumed: Maybe[Bool] = None
 
 
 class ModelTestResult(Wire):
-    """The answer of the model that is used to a question for one word, and the milliseconds that it took."""
+    """The answer of the model that is used to a question for one word, and the milliseconds that it took; `words` name
+    the model.
+    """
+
+    words: str
 
     provider: str
     name: str
@@ -123,12 +141,16 @@ class ReviewChoice(Wire):
 
 
 class StatusResult(Wire):
-    """The version, model, folders, plans and health of the server. `review` is that of a plan without its own."""
+    """The version, model, folders, plans and health of the server. `review` is that of a plan without its own.
+
+    `modelWords` say which model is used, or will be when one is needed.
+    """
 
     version: str
     protocol_version: Int
     session_id: str
     model: ActiveModel
+    model_words: str
     workspace_folders: tuple[str, ...]
     trusted: Bool
     plans: StatusPlans
