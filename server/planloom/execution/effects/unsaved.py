@@ -96,24 +96,23 @@ class UnsavedFileSaver:
             dirty = await self._dirty(plan)
         return dirty
 
-    async def save_waiting(self, plan_id: PlanId) -> Plan | None:
+    async def save_waiting(self, plan_id: PlanId) -> Plan:
         """Have the editor save the files that a plan waits for, at the user's request; the plan goes on.
 
         Raises WrongState if the editor cannot be asked to save, or has not saved one of them.
         """
+        status = self._plan_store.read(plan_id).status
         answer = None
         if self._session.editor.capabilities.save:
             with suppress(EditorSilent):
                 answer = await self._session.editor.save(tuple(self._waiting.get(plan_id, ())))
-        plan = self._plan_store.load(plan_id)
-        status = "" if plan is None else plan.status
         if answer is None:
             raise WrongState("The editor cannot be asked to save files: save them yourself.", status=status)
         if answer.failed:
             names = listed([self._name(normalized(each.uri)) for each in answer.failed], 10)
             raise WrongState(f"Not saved: {names}. {answer.failed[0].reason}", status=status)
         await self._resume_if_saved(plan_id)
-        return self._plan_store.load(plan_id)
+        return self._plan_store.read(plan_id)
 
     async def on_edit_applied(self, plan: Plan, edit: EditRecord) -> None:
         """Have the editor save files that only Planloom has changed, if `edits.save` is `always`; not after an undo."""
