@@ -466,3 +466,12 @@ async def test_what_the_user_has_not_saved_is_not_saved_by_an_undo(tmp_path: Pat
         at.editor.type(at.path("a.txt"), 0, 0, "typed ")
         assert await undo(at, plan) == ()
         assert (at.text("a.txt"), at.path("a.txt").read_text()) == (f"typed {before}", before)
+
+
+async def test_a_redo_saves_nothing_that_was_unsaved_before_the_undo(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        at.editor.open(at.path("a.txt"))
+        plan = await done(at, 'Replace "two" with "TWO" in a.txt')
+        await undo(at, plan)
+        await undo(at, plan, redo=True)
+        assert (at.text("a.txt"), at.path("a.txt").read_text()) == ("one\nTWO\n", FILES["a.txt"])

@@ -58,6 +58,7 @@ class UndoService:
     ) -> None:
         """`compaction` is what was compacted of a plan's texts."""
         self._compaction = compaction
+        self._saved_undo: set[PlanId] = set()
         self._session = session
         self._plan_store = plan_store
         self._turns = turns
@@ -99,11 +100,12 @@ class UndoService:
                 folders=() if redo else reverted_folders(plan.edits),
             )
             await self._require_harmless(plan, chosen, reversal)
-            saved = await self._saved(reversal)
+            # What an undo has left unsaved looks saved to a redo, since the buffer has the text of the disk again.
+            saved = () if redo and plan_id not in self._saved_undo else await self._saved(reversal)
             try:
                 await self._apply(plan, chosen, reversal, step_id, redo)
             finally:
-                await self._save(saved)
+                await self._save(plan_id, saved)
             return await self._record(plan, chosen, reversal)
 
     def _require_texts(
@@ -185,13 +187,14 @@ class UndoService:
         ends = (change.ends[-1] for change in changes if change.uri not in unsaved)
         return tuple(dict.fromkeys(ends))
 
-    async def _save(self, uris: tuple[Uri, ...]) -> None:
+    async def _save(self, plan_id: PlanId, uris: tuple[Uri, ...]) -> None:
         """Have the editor save files that were saved before, so that the disk never holds half of an undo."""
         session = self._session
         if not session.editor.capabilities.save or session.settings.edits.save == "never":
             return
         now = [uri for uri in uris if await session.view.is_unsaved(uri)]
         if now:
+            self._saved_undo.add(plan_id)
             with suppress(EditorSilent):
                 await session.editor.save(tuple(now))
 
