@@ -1028,6 +1028,7 @@ export interface PlanHead {
   perspectives?: readonly PerspectiveState[];
   draft?: DraftView;
   changes?: readonly PlanChange[];
+  revision?: string;
   answer?: string;
   confidence?: string;
   unresolved?: readonly Unresolved[];

@@ -173,8 +173,8 @@ test.each([
 test("a page that comes back has what was typed, and waits for nothing", () => {
   const typed = withForms(written(running(), "half a request", NOW), "a", (forms) => {
     Object.assign(forms, {
-      step: { ...emptyDraft("s1"), args: "{" },
-      texts: { regenerate: "shorter" },
+      step: { ...emptyDraft("s1"), values: { path: "{" } },
+      texts: { reject: "shorter" },
       open: ["s1"],
       review: "end",
       choices: { "e file:///a": "both" },

@@ -35,6 +35,7 @@ const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } =
   image: keepImage,
   dropped: (ctx, { uris }) => addDropped(ctx, uris),
   templates: sendTemplates,
+  tools: sendTools,
   previewTemplate: preview,
   mode: (ctx, { mode }) => keepRequestMode(ctx.extension, mode),
   diff,
@@ -63,10 +64,17 @@ const SHOWN: Readonly<Record<Of<"show">["what"], (ctx: Ctx) => unknown>> = {
   models: chooseModel,
   settings: () => vscode.commands.executeCommand("workbench.action.openSettings", "planloom.approvals"),
   python: choosePython,
+  document: () => vscode.commands.executeCommand("planloom.ui.openDocument"),
 };
 
 export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
   await (ACTIONS[message.kind] as (ctx: Ctx, message: FromPanel) => unknown)(ctx, message);
+}
+
+/** Send the panel the tools that a step can call. */
+async function sendTools(ctx: Ctx): Promise<void> {
+  const found = await ctx.ask("planloom/tool/list", {});
+  if (found !== undefined) ctx.panel.post({ kind: "tools", tools: [...found.tools] });
 }
 
 /** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */

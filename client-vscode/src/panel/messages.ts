@@ -16,6 +16,7 @@ import {
   type StreamParams,
   type Template,
   type TemplatePreviewResult,
+  type ToolInfo,
   type ViewParams,
 } from "../protocol";
 import { number, t } from "../words";
@@ -48,6 +49,7 @@ const DECISIONS = [
   "planloom/plan/approve",
   "planloom/plan/reject",
   "planloom/plan/regenerate",
+  "planloom/plan/restore",
   "planloom/plan/edit",
   "planloom/plan/direct",
   "planloom/plan/pause",
@@ -87,6 +89,7 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
   v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
   v.strictObject({ ...kind("templates") }),
+  v.strictObject({ ...kind("tools") }),
   v.strictObject({
     ...kind("previewTemplate"),
     requestId: v.number(),
@@ -114,7 +117,7 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("mend"), mend: v.picklist(MENDS), planId: v.optional(id), draft: v.optional(v.string()) }),
   v.strictObject({
     ...kind("show"),
-    what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]),
+    what: v.picklist(["log", "plans", "models", "settings", "python", "restart", "document"]),
   }),
 ]);
 
@@ -129,6 +132,7 @@ const summary = having<PlanSummary>("planId");
 const detection = having<DetectResult>("planned");
 const completion = having<ReferenceItem>("insertText");
 const template = having<Template>("templateId", "parameters");
+const tool = having<ToolInfo>("name", "parameters");
 const reviewChoice = having<ReviewChoice>("review", "asks");
 const templatePreview = having<TemplatePreviewResult>("problems");
 
@@ -181,6 +185,7 @@ const toPanel = v.variant("kind", [
   }),
   v.strictObject({ ...kind("image"), requestId: v.number(), uri: v.optional(v.string()) }),
   v.strictObject({ ...kind("templates"), templates: v.array(template) }),
+  v.strictObject({ ...kind("tools"), tools: v.array(tool) }),
   v.strictObject({
     ...kind("templatePreview"),
     requestId: v.number(),

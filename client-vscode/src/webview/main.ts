@@ -18,14 +18,14 @@ import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards/cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { filledValues, templateSearch } from "./composer/templates";
-import { focusedCard, keepFocus } from "./focus";
+import { focused, keepFocus } from "./focus";
 import { mendButtons } from "./mends";
 import { choiceOf } from "./plan/actions";
+import { follower } from "./plan/follower";
 import { otherPlans, resourceWaits } from "./plan/otherPlans";
-import { follower, planBar } from "./plan/planBar";
 import { planHeader } from "./plan/planHeader";
 import { plansPage } from "./plan/plansPage";
-import { outcome } from "./plan/summary";
+import { outcome, talk } from "./plan/summary";
 import { placeOf, scrollKeeper } from "./scrolling";
 import { steps } from "./steps/steps";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
@@ -60,7 +60,13 @@ const DETECT_MS = 120;
 speak(document.documentElement.lang, JSON.parse(document.querySelector("#words")?.textContent ?? "{}") as Bundle);
 const host = acquireVsCodeApi();
 const root = document.querySelector<HTMLElement>("#root") ?? document.body;
-const follow = follower(root);
+/** What scrolls, and below it what always stands: the field in which the user writes. */
+const [scroller, foot] = ["scroller", "foot"].map((name) => {
+  const part = document.createElement("div");
+  part.className = name;
+  return root.appendChild(part);
+}) as unknown as [HTMLElement, HTMLElement];
+const follow = follower(scroller);
 let state: PanelState = EMPTY;
 let drawing = false;
 /** Which entry of the list behind the caret was active when the page was last drawn. */
@@ -69,7 +75,7 @@ let previewing: ReturnType<typeof setTimeout> | undefined;
 let detecting: ReturnType<typeof setTimeout> | undefined;
 
 const panel = createPanel(freshUi(host.getState()), { post: (message) => host.postMessage(message), changed });
-const scroll = scrollKeeper(panel.ui.scrolls, (scrolls) => panel.update((ui) => ({ ...ui, scrolls })));
+const scroll = scrollKeeper(scroller, panel.ui.scrolls, (scrolls) => panel.update((ui) => ({ ...ui, scrolls })));
 
 function changed(before: Ui, now: Ui): void {
   const names = ["draft", "plans", "scrolls", "history", "images", "form"] as const;
@@ -85,6 +91,12 @@ function drawSoon(): void {
   requestAnimationFrame(draw);
 }
 
+// Where nothing else takes it, Ctrl+Enter does the one thing that the plan waits for.
+root.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+  const inForm = event.target instanceof Element && event.target.closest("vscode-textfield, vscode-textarea") !== null;
+  if (!inForm && panel.ui.draft === "") root.querySelector<HTMLElement>("#approve")?.click();
+});
 window.addEventListener("message", (event: MessageEvent<unknown>) => {
   const message = readToPanel(event.data);
   if (message !== undefined) receive(message);
@@ -134,15 +146,12 @@ function draw(): void {
   drawing = false;
   const view = currentView(state);
   const { caret } = panel.ui;
-  const card = focusedCard(root);
+  const before = focused(root);
   follow(view?.plan, () => {
-    render(
-      html`
-      ${serverBanner()} ${page(view)} ${footer()}
-    `,
-      root,
-    );
-    keepFocus(root, card);
+    render(html`${serverBanner()} ${page(view)}`, scroller);
+    const writes = panel.ui.list === undefined;
+    render(html`${writes ? composer(panel, view, { write, complete }) : nothing} ${footer()}`, foot);
+    keepFocus(root, before);
   });
   if (caret !== undefined) {
     placeCaret(caret);
@@ -160,13 +169,12 @@ function draw(): void {
   ask();
 }
 
-/** The page of all plans, or the composer with the displayed plan. */
+/** The page of all plans, or the displayed plan. */
 function page(view: PlanView | undefined): View {
   if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
   return html`
-    ${composer(panel, view, { write, complete })} ${notices()}
-    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing}
-    ${otherPlans(panel, state)} ${windowState(panel)}
+    ${notices()} ${otherPlans(panel, state)}
+    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing} ${windowState(panel)}
     ${
       view === undefined
         ? welcome(panel)
@@ -176,10 +184,18 @@ function page(view: PlanView | undefined): View {
               class="plan"
               data-plan=${view.plan.planId}
               data-seq=${view.plan.seq}
-            >${planBar(panel, view)} ${planHeader(panel, view)} ${resourceWaits(panel, view, state)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
+              data-version=${view.plan.version}
+            >${plan(view)}</main>`,
           )
     }
   `;
+}
+
+/** A plan with its outcome before its steps once it has ended; of a question the answer alone. */
+function plan(view: PlanView): View {
+  if (view.talk && view.plan.status !== "draft") return html`${talk(panel, view, state)} ${cards(panel, view)}`;
+  const [first, second] = view.live ? [steps, outcome] : [outcome, steps];
+  return html`${planHeader(panel, view)} ${resourceWaits(panel, view, state)} ${cards(panel, view)} ${first(panel, view)} ${second(panel, view)}`;
 }
 
 function placeCaret(caret: number): void {
@@ -232,26 +248,15 @@ function notices(): View {
 function footer(): View {
   const { server } = panel.ui;
   if (server.kind !== "running") return nothing;
-  const { model, trusted } = server;
+  const { model } = server;
   const view = currentView(state);
   const unasked = choiceOf(panel, view?.live === true ? view.plan : undefined)?.unasked ?? "";
   const open = (what: "models" | "settings") => () => host.postMessage({ kind: "show", what });
   return html`<footer>
     ${linkButton(shown(model), open("models"), { icon: "hubot", title: t("Choose another model") })}
     <span class="grow"></span>
-    ${when(
-      !trusted,
-      () => html`<span
-        class="warn"
-        title=${t("Trust this folder to let plans write")}
-      >${icon("lock")} ${t("Restricted Mode: read only")}</span>`,
-    )}
     ${when(unasked !== "", () =>
-      linkButton(t("Allowed without asking: {0}", unasked), open("settings"), {
-        icon: "warning",
-        classes: "warn",
-        title: t("Open the settings"),
-      }),
+      linkButton(t("Allowed without asking: {0}", unasked), open("settings"), { title: t("Open the settings") }),
     )}
   </footer>`;
 }
@@ -289,7 +294,7 @@ function ask(): void {
   asked = now;
 }
 
-// The graph of the steps is laid out for the width of the page.
+// The lines of the graph follow the width of the page.
 window.addEventListener("resize", drawSoon);
 setInterval(() => {
   const running = currentView(state)?.plan.steps.some((step) => step.status === "running") ?? false;

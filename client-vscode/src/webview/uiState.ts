@@ -12,7 +12,7 @@ import {
 } from "../panel/messages";
 import type { Filter } from "../plan/planList";
 import type { PanelState } from "../plan/views";
-import type { CommandOutput, Mend, PlanSummary, Template } from "../protocol";
+import type { CommandOutput, Mend, PlanSummary, Template, ToolInfo } from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
 import { diffKey } from "./cards/unseen";
@@ -64,6 +64,8 @@ export interface Ui {
   readonly form?: TemplateForm | undefined;
   /** The templates that there are, once somebody has asked for them. */
   readonly templates?: readonly Template[] | undefined;
+  /** The tools that a step can call, once a form has asked for them. */
+  readonly tools?: readonly ToolInfo[] | undefined;
   readonly plans: Readonly<Record<string, PlanForms>>;
   /** How far each plan was scrolled, in pixels. */
   readonly scrolls: Readonly<Record<string, number>>;
@@ -315,6 +317,8 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       if (search === undefined) return known;
       return { ...known, suggestions: templatesFor(search, message.templates), suggestion: 0 };
     }
+    case "tools":
+      return { ...ui, tools: message.tools };
     case "templatePreview":
       return ui.form?.template.templateId === message.templateId && ui.form.typing === message.requestId
         ? { ...ui, form: { ...ui.form, preview: message.preview } }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from planloom.domain.plans.covered_calls import asking
@@ -29,6 +30,20 @@ def asks(plan: Plan, t: Words) -> str | None:
     return (
         t.plural(count, "asks again for 1 step", "asks again for {0} steps") if count else t("asks no more")
     )
+
+
+def revision(plan: Plan, t: Words) -> str | None:
+    """How many steps the version under review adds, changes, moves and removes."""
+    if plan.status != "pending_approval" or not plan.revised:
+        return None
+    kinds = Counter(each.kind for each in plan.revised)
+    words = (
+        (kinds["added"], t("{0} new", kinds["added"])),
+        (kinds["changed"], t("{0} changed", kinds["changed"])),
+        (kinds["moved"], t("{0} moved", kinds["moved"])),
+        (kinds["dropped"], t("{0} removed", kinds["dropped"])),
+    )
+    return ", ".join(each for count, each in words if count)
 
 
 def facts(plan: Plan, used: tuple[str, ...], t: Words) -> Iterator[str]:

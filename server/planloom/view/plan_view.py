@@ -128,6 +128,7 @@ class PlanView(NamedTuple):
     perspectives: tuple[PerspectiveState, ...]
     draft: DraftView | None
     changes: tuple[PlanChange, ...]
+    revision: str | None
     confidence: str | None
     left: tuple[NotDone, ...]
     rest: str | None
@@ -186,6 +187,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         perspectives=_perspectives(plan, t),
         draft=_draft(plan),
         changes=plan.revised if plan.status == "pending_approval" else (),
+        revision=heads.revision(plan, t),
         confidence=figures.confidence(plan, t),
         left=left,
         rest=_rest(plan, left) if partly else None,

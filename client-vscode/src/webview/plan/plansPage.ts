@@ -12,7 +12,7 @@ import { ago, moment, plural, t } from "../../words";
 import { select, textField } from "../fields";
 import { firstLine } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
-import { icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
+import { icon, iconButton, type Panel, shown, type View } from "../ui";
 import type { Ui } from "../uiState";
 
 /** The most plans that are drawn: many hundreds would take long to draw at each key. */
@@ -103,12 +103,4 @@ function filterName(filter: Filter): string {
     open: t("Not ended"),
     ended: t("Ended"),
   }[filter];
-}
-
-/** A link to the page of all plans, shown below the other plans. */
-export function toAllPlans(panel: Panel): View {
-  return linkButton(t("All plans"), () => panel.post({ kind: "show", what: "plans" }), {
-    icon: "history",
-    id: "all-plans",
-  });
 }

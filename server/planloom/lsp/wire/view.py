@@ -266,6 +266,7 @@ class PlanHead(Wire):
     perspectives: MaybeMany[PerspectiveState] = None
     draft: Maybe[DraftView] = None
     changes: MaybeMany[PlanChange] = None
+    revision: Maybe[str] = None
     answer: Maybe[str] = None
     confidence: Maybe[str] = None
     unresolved: MaybeMany[Unresolved] = None
