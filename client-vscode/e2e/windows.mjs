@@ -150,8 +150,7 @@ export const WINDOWS = [
         await window.waitForStatus("completed", 120);
         await until("all changes on disk", () => all(BEFORE.replace("alpha", "ALPHA")), 60);
       });
-      await panel.locator("#to-summary").click();
-      await panel.locator("#bar-summary").waitFor({ state: "detached" });
+      await panel.locator(".outcome").waitFor();
       await window.shot(join(shots, "many-files-done-300-dark.png"));
       const undone = await timed(async () => {
         await panel.locator("#undo").click();

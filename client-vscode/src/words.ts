@@ -55,11 +55,6 @@ export function list(words: readonly string[]): string {
   return new Intl.ListFormat(language === "en" ? "en-GB" : language).format(words);
 }
 
-/** A moment, as `Date.parse` reads it: its date and time of day. */
-export function moment(at: string): string {
-  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
-}
-
 const AGES = [
   ["year", 365 * 86_400],
   ["month", 30 * 86_400],
@@ -69,7 +64,7 @@ const AGES = [
   ["minute", 60],
 ] as const;
 
-/** How long ago a moment was, by the largest unit that fits: `2 hours ago`, `yesterday`; `now` in milliseconds. */
+/** How long ago a moment was, as `Date.parse` reads it, by the largest unit that fits: `2 hours ago`, `yesterday`; `now` in milliseconds. */
 export function ago(at: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(at)) / 1000);
   const words = new Intl.RelativeTimeFormat(language, { numeric: "auto" });

@@ -1,8 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, expect, test, vi } from "vitest";
 
-import { placeOf, scrollKeeper } from "../src/webview/scrolling";
-import { freshUi } from "../src/webview/uiState";
+import { scrollKeeper } from "../src/webview/scrolling";
 
 const scroller = document.createElement("div");
 scroller.scrollTo = ((to: ScrollToOptions) => (scroller.scrollTop = to.top ?? 0)) as typeof scroller.scrollTo;
@@ -59,9 +58,4 @@ test("a plan that waits opens at its cards; drawing it again moves nothing", () 
   keeper.show("a", null);
   frames();
   expect([shown.mock.calls.length, scroller.scrollTop]).toEqual([1, 20]);
-});
-
-test("the list of all plans is a place of its own", () => {
-  expect(placeOf(freshUi(), "p1")).toBe("p1");
-  expect(placeOf({ ...freshUi(), list: { find: "", filter: "all" } }, "p1")).toBe("");
 });

@@ -12,7 +12,7 @@ import type { Context, CreateParams, UndoParams } from "../protocol";
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
 import { addDropped } from "./adding";
-import { deletePlan, exportPlan, showAllPlans } from "./allPlans";
+import { exportPlan, showAllPlans } from "./allPlans";
 import { detect, symbolsAt } from "./composing";
 import { confirmed } from "./dialogs";
 import { openOutput, runInTerminal, sendOutput } from "./outputs";
@@ -50,7 +50,6 @@ const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } =
   mend: doMend,
   review: (ctx, { planId, review }) => ctx.reviews.set(planId, review),
   select: (ctx, { planId }) => ctx.show(planId),
-  delete: (ctx, { planId }) => deletePlan(ctx, planId),
   output: sendOutput,
   openOutput,
   runInTerminal,

@@ -8,7 +8,6 @@ import {
   type DetectResult,
   type Event,
   MENDS,
-  type PlanSummary,
   REVIEWS,
   type ReferenceItem,
   type Requests,
@@ -106,7 +105,6 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("save"), uris: v.array(text) }),
   v.strictObject({ ...kind("review"), planId: id, review }),
   v.strictObject({ ...kind("select"), planId: id }),
-  v.strictObject({ ...kind("delete"), planId: id }),
   v.strictObject({ ...kind("output"), planId: id, stepId: id, key: text }),
   v.strictObject({ ...kind("openOutput"), planId: id, stepId: id, callId: id }),
   v.strictObject({ ...kind("runInTerminal"), planId: id, stepId: id, callId: id }),
@@ -128,7 +126,6 @@ const known = having<PanelState>("plans");
 const view = having<ViewParams>("planId", "number");
 const delta = having<StreamParams>("delta");
 const commandOutput = having<CommandOutput>("callId");
-const summary = having<PlanSummary>("planId");
 const detection = having<DetectResult>("planned");
 const completion = having<ReferenceItem>("insertText");
 const template = having<Template>("templateId", "parameters");
@@ -194,7 +191,6 @@ const toPanel = v.variant("kind", [
   }),
   v.strictObject({ ...kind("display") }),
   v.strictObject({ ...kind("output"), key: v.string(), commands: v.array(commandOutput) }),
-  v.strictObject({ ...kind("plans"), plans: v.array(summary) }),
   v.strictObject({ ...kind("graph") }),
   v.strictObject({
     ...kind("notice"),

@@ -24,9 +24,8 @@ import { choiceOf } from "./plan/actions";
 import { follower } from "./plan/follower";
 import { otherPlans, resourceWaits } from "./plan/otherPlans";
 import { planHeader } from "./plan/planHeader";
-import { plansPage } from "./plan/plansPage";
 import { outcome, talk } from "./plan/summary";
-import { placeOf, scrollKeeper } from "./scrolling";
+import { scrollKeeper } from "./scrolling";
 import { steps } from "./steps/steps";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
 import {
@@ -37,7 +36,6 @@ import {
   taken,
   type Ui,
   withArmed,
-  withAway,
   withOtherPlan,
   withSeen,
   written,
@@ -69,6 +67,8 @@ const [scroller, foot] = ["scroller", "foot"].map((name) => {
 const follow = follower(scroller);
 let state: PanelState = EMPTY;
 let drawing = false;
+/** What had the focus last: a button that is disabled while it waits loses it before it goes away. */
+let held: ReturnType<typeof focused>;
 /** Which entry of the list behind the caret was active when the page was last drawn. */
 let suggested = 0;
 let previewing: ReturnType<typeof setTimeout> | undefined;
@@ -146,12 +146,11 @@ function draw(): void {
   drawing = false;
   const view = currentView(state);
   const { caret } = panel.ui;
-  const before = focused(root);
+  held = focused(root) ?? held;
   follow(view?.plan, () => {
     render(html`${serverBanner()} ${page(view)}`, scroller);
-    const writes = panel.ui.list === undefined;
-    render(html`${writes ? composer(panel, view, { write, complete }) : nothing} ${footer()}`, foot);
-    keepFocus(root, before);
+    render(html`${composer(panel, view, { write, complete })} ${footer()}`, foot);
+    if (document.hasFocus() && document.activeElement === document.body) keepFocus(root, held);
   });
   if (caret !== undefined) {
     placeCaret(caret);
@@ -162,16 +161,14 @@ function draw(): void {
     // The entry that the arrow keys have reached may be below the end of the list.
     root.querySelector("#suggestions .active")?.scrollIntoView({ block: "nearest" });
   }
-  const waiting = view !== undefined && panel.ui.toCards && panel.ui.list === undefined && view.decisions > 0;
-  scroll.show(placeOf(panel.ui, view?.plan.planId), waiting ? root.querySelector(".cards") : null);
+  const waiting = view !== undefined && panel.ui.toCards && view.decisions > 0;
+  scroll.show(view?.plan.planId ?? "", waiting ? root.querySelector(".cards") : null);
   if (panel.ui.toCards && view !== undefined) panel.update((ui) => ({ ...ui, toCards: false }));
   watch();
   ask();
 }
 
-/** The page of all plans, or the displayed plan. */
 function page(view: PlanView | undefined): View {
-  if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
   return html`
     ${notices()} ${otherPlans(panel, state)}
     ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing} ${windowState(panel)}
@@ -182,6 +179,7 @@ function page(view: PlanView | undefined): View {
             view.plan.planId,
             html`<main
               class="plan"
+              data-status=${view.sign === "waiting" ? view.sign : view.plan.status}
               data-plan=${view.plan.planId}
               data-seq=${view.plan.seq}
               data-version=${view.plan.version}
@@ -261,15 +259,14 @@ function footer(): View {
   </footer>`;
 }
 
-/** Notes what comes into view and leaves it: an observer knows what the boxes around an element clip. */
+/** Notes what comes into view: an observer knows what the boxes around an element clip. */
 const observer = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting, intersectionRatio } of entries) {
-      const { arm, end, away } = target instanceof HTMLElement ? target.dataset : {};
+      const { arm, end } = target instanceof HTMLElement ? target.dataset : {};
       if (arm !== undefined && intersectionRatio >= ARM_RATIO)
         setTimeout(() => panel.update((ui) => withArmed(ui, arm)), ARM_MS);
       if (end !== undefined && isIntersecting) panel.update((ui) => withSeen(ui, end));
-      if (away !== undefined) panel.update((ui) => withAway(ui, away, !isIntersecting));
     }
   },
   { threshold: [0, ARM_RATIO] },
@@ -278,7 +275,7 @@ let watched = new Map<Element, string>();
 
 /** Observe the elements that were drawn; one that stands for something else now is observed anew. */
 function watch(): void {
-  const drawn = [...root.querySelectorAll<HTMLElement>("[data-arm], [data-end], [data-away]")];
+  const drawn = [...root.querySelectorAll<HTMLElement>("[data-arm], [data-end]")];
   const now = new Map(drawn.map((each) => [each, JSON.stringify(each.dataset)]));
   for (const [element, key] of watched) if (now.get(element as HTMLElement) !== key) observer.unobserve(element);
   for (const [element, key] of now) if (watched.get(element) !== key) observer.observe(element);

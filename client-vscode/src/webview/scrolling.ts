@@ -1,14 +1,7 @@
 // Keeps for each plan how far it was scrolled, while another one is displayed and while the page is closed.
 
-import type { Ui } from "./uiState";
-
 /** How long after the last movement the place is saved. */
 const SAVE_MS = 150;
-
-/** The place on the page: a plan, or a page that stands in its place. */
-export function placeOf(ui: Ui, planId: string | undefined): string {
-  return ui.list !== undefined ? "" : (planId ?? "");
-}
 
 /** Keeps the places of what scrolls in the page. `save` stores them; `before` are those that the page before has stored. */
 export function scrollKeeper(

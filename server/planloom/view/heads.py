@@ -63,6 +63,7 @@ def facts(plan: Plan, used: tuple[str, ...], t: Words) -> Iterator[str]:
 
 def is_talk(plan: Plan) -> bool:
     """Whether a plan is a question with its answer: a direct request that has changed and run nothing."""
-    made = plan.edits or plan.pending.approvals or plan.pending.recoveries
+    calls = any(step.tool is not None for step in plan.steps)
+    made = calls or plan.edits or plan.pending.approvals or plan.pending.recoveries
     ran = any(call.tool == "run_command" for step in plan.steps for call in step.tools_executed)
     return plan.route == "direct" and len(plan.steps) <= 1 and not made and not ran

@@ -31,13 +31,20 @@ export function planHeader(panel: Panel, view: PlanView): View {
           role="status"
           data-status=${view.sign === "waiting" ? view.sign : plan.status}
           data-partly=${view.partly}
-        >${icon(view.sign === "completed" ? "pass-filled" : PLAN_ICON[view.sign])}<span>${shown(view.line)}</span>${reviewMenu(panel, view)}</span>
+        >${icon(view.sign === "completed" ? "pass-filled" : PLAN_ICON[view.sign])}${
+          view.decisions === 0
+            ? html`<span>${shown(view.line)}</span>`
+            : linkButton(shown(view.line), () => document.querySelector(".cards")?.scrollIntoView({ block: "start" }), {
+                id: "waits",
+                title: t("Show what waits for you"),
+              })
+        }${reviewMenu(panel, view)}</span>
         <span class="plan-buttons">${buttons(panel, view)}</span>
       </div>
       ${progress(view)}
       ${about ? details(panel, view) : nothing}
       ${texts.reject === undefined || plan.status !== "pending_approval" ? nothing : rejectForm(panel, plan)}
-      ${messages(plan, about)} ${unresolved(view)} ${pause(panel, view)} ${draftOutcome(panel, view)}
+      ${messages(plan, about)} ${unresolved(view)} ${pause(panel, view)} ${draftOutcome(panel, view, about)}
     </header>
     ${plan.status === "draft" ? perspectives(view) : nothing}
   `;
@@ -209,9 +216,9 @@ function rejectForm(panel: Panel, { planId }: Plan): View {
     })}`;
 }
 
-/** What became of the last draft: why it failed, with the feedback that it was for, or what the planner warns of. */
-function draftOutcome(panel: Panel, { draft }: PlanView): View {
-  if (draft == null) return nothing;
+/** Why the last draft failed, and the way to try again; what the planner warned of is among the details. */
+function draftOutcome(panel: Panel, { draft }: PlanView, about: boolean): View {
+  if (draft == null || !(draft.failed || about)) return nothing;
   const { feedback = "", failed, warnings } = draft;
   const again = () => {
     panel.update((ui) => ({ ...composed({ ...ui, draft: "" }, feedback, Date.now()), asNew: false }));

@@ -26,7 +26,12 @@ export function talk(panel: Panel, view: PlanView, state: PanelState): View {
   return html`${turns.map(
     (turn) => html`<section class="turn">
       <p class="asked-for" role=${turn === view ? "heading" : nothing} aria-level=${turn === view ? "1" : nothing}>${shown(turn.plan.request)}</p>
-      ${turn.live ? html`<vscode-progress-bar indeterminate aria-label=${t("Answering")}></vscode-progress-bar>` : nothing}
+      ${
+        turn.live
+          ? html`<vscode-progress-bar indeterminate aria-label=${t("Answering")}></vscode-progress-bar>
+            ${actionButton(panel, turn.plan, turn.actions, "cancel", { id: "cancel", link: true })}`
+          : nothing
+      }
       ${outcome(panel, turn)}
     </section>`,
   )}`;

@@ -19,7 +19,7 @@ import { commandOutput, isCommand } from "./commandOutput";
 import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
 import { draftOf, emptyDraft, hasWork } from "./stepDraft";
 import { stepForm } from "./stepForm";
-import { questionsBefore, runningStep, stepLook } from "./stepParts";
+import { questionsBefore, stepLook } from "./stepParts";
 
 /** Whether the plan's status allows its steps to be edited. */
 function isEditable(plan: Plan): boolean {
@@ -136,7 +136,6 @@ function row(panel: Panel, view: PlanView, index: number): View {
         tabindex=${step.stepId === tabStop(panel, plan) ? 0 : -1}
         aria-expanded=${open}
         data-index=${index}
-        data-away=${step.stepId === runningStep(plan) ? step.stepId : nothing}
         draggable=${isMovable(plan, step)}
         @dragstart=${(event: DragEvent) => dragged(event, step.stepId)}
         @dragover=${isEditable(plan) ? draggedOver : nothing}
