@@ -21,7 +21,7 @@ from planloom.domain.plans.plan import Detection, Plan, Step
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId, SessionId, StepId, Uri
 from planloom.execution.conductor import Conductor
-from planloom.execution.jobs import Jobs
+from planloom.execution.jobs import Jobs, only_logged
 from planloom.execution.plan_store import EventStore, PlanStore
 from planloom.execution.step_outcomes import Done, Outcome
 from tests.support.hostile_model import ENDS, EXPECTED, Fate, naive_fate, planloom_fate
@@ -119,7 +119,7 @@ def waves(steps: Sequence[Step], durations: Sequence[float], cap: int) -> float:
 
 
 async def conducted(steps: Sequence[Step], durations: Sequence[float], cap: int, store: EventStore) -> float:
-    plan_store, jobs = PlanStore(store), Jobs()
+    plan_store, jobs = PlanStore(store), Jobs(only_logged)
     runner = Sleeping(durations)
     conductor = Conductor(plan_store, jobs, runner, lambda: do.Limits(max_parallel_steps=cap))
     plan_store.listen(conductor.on_event)

@@ -73,8 +73,11 @@ export const ATTENTION = [
       await window.answerInput(join(folder, "exported.json"));
       await until("the exported plan", () => existsSync(join(folder, "exported.json")));
       assert.equal(JSON.parse(onDisk(folder, "exported.json")).status, "rejected");
+      await page.locator('.tabs-container .tab[data-resource-name="exported.json"]').waitFor();
       await window.command("Planloom: Show Plan…");
+      await until("all plans", async () => (await all.filter({ hasText: "1. " }).count()) === 3);
       await input.fill("file two");
+      await until("what is found", async () => (await rows.count()) === 1);
       await press("Delete…");
       await page.locator(".monaco-dialog-box").getByText("Delete", { exact: true }).click();
       await until("the others", async () => (await all.filter({ hasText: "1. " }).count()) === 2);

@@ -82,9 +82,10 @@ export const looks = {
       await window.shot(join(shots, `cards-${theme}.png`));
     }
     await window.looks(shots, "looks/cards");
-    // The row of a step that is open leaves the words to its details.
+    // What the model writes stands in the details of its step.
     await panel.locator(".step-row").nth(1).click();
-    await panel.locator(".doing").scrollIntoViewIfNeeded();
+    if ((await panel.locator(".words").count()) === 0) await panel.locator(".step-row").nth(1).click();
+    await panel.locator(".words").scrollIntoViewIfNeeded();
     await window.shot(join(shots, "looks/words-dark.png"));
   },
 };

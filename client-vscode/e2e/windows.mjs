@@ -100,7 +100,10 @@ export const WINDOWS = [
       await window.showPanel();
       await panel.locator("#restricted").waitFor();
       await plan(window, TWO);
-      await panel.locator("#approve").click();
+      // What starts a plan elsewhere asks for trust here; the palette starts it all the same.
+      await panel.locator('.plan-line [data-mend="trust"]').waitFor();
+      assert.equal(await panel.locator("#approve").count(), 0);
+      await window.command("Planloom: Approve and Start Execution");
       const failure = panel.locator(".card.failure");
       await failure.filter({ hasText: "not trusted" }).waitFor();
       await window.shot(join(shots, "restricted-dark.png"));

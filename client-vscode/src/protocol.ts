@@ -9,6 +9,7 @@ export type StepCaveat = (typeof STEP_CAVEATS)[number];
 
 export const SIGNS = [
   "waiting",
+  "undone",
   "partly",
   "stalled",
   "draft",
@@ -143,6 +144,7 @@ export const STEP_SIGNS = [
   "stalled",
   "unchanged",
   "warning",
+  "undone",
 ] as const;
 export type StepSign = (typeof STEP_SIGNS)[number];
 
@@ -993,11 +995,11 @@ export interface ApprovalView {
 
 /**
  * A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`. `state` and `sign` say where it
- * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used. A cause in `causes` calls
- * for the user until it is answered; `decisions` counts the cards. `partly`: it has completed without the steps of
- * `left`; `rest` is a request for them. `workedOn`: it holds work that is lost with it. `line` is its head in one line;
- * under review `asks` says what it asks where each step is reviewed. `facts` are for who wants to know more. `talk`: it
- * is a question with its answer, which has changed and run nothing.
+ * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used, `looked` what a draft has
+ * looked at last. A cause in `causes` calls for the user until it is answered; `decisions` counts the cards. `partly`:
+ * it has completed without the steps of `left`; `rest` is a request for them. `workedOn`: it holds work that is lost
+ * with it. `line` is its head in one line, `asks` what it asks under review where each step is reviewed. `facts` are
+ * for who wants to know more. `talk`: it is a question with its answer.
  */
 export interface PlanHead {
   plan: Plan;
@@ -1021,6 +1023,7 @@ export interface PlanHead {
   pause?: string;
   problem?: Explained;
   thought?: string;
+  looked?: readonly string[];
   estimate?: string;
   estimates?: readonly string[];
   used: string;
@@ -2452,12 +2455,12 @@ export const ERROR_CODES = [
   "model_unavailable",
   "model_refused",
   "model_output_invalid",
+  "context_overflow",
   "reference_unresolved",
   "workspace_required",
   "untrusted_workspace",
   "path_denied",
   "budget_exhausted",
-  "context_overflow",
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 

@@ -238,9 +238,9 @@ def test_undo_shows_what_it_does_and_keeps_what_was_typed_since(machine: Machine
     assert "b.txt is deleted" in words(one.out)
     assert not (machine.work / "b.txt").exists()
     assert (machine.work / "a.txt").read_text() == "new\n"
-    assert "taken back" in machine.run("show").out
+    assert "Partly undone" in machine.run("show").out
     assert machine.plans()[0]["reverted"] == "part"
-    assert "Done, taken back in part" in words(machine.run("plans").out)
+    assert "Partly undone" in words(machine.run("plans").out)
 
     (machine.work / "a.txt").write_text("mine\n")
     rest = machine.run("undo", "--yes")
@@ -253,7 +253,7 @@ def test_an_undo_is_made_again_and_each_says_what_has_become_of_a_file(machine: 
     machine.executed()
     undone = machine.run("undo", "--yes")
     assert "✔ b.txt deleted" in words(undone.out) and "✔ a.txt old text restored" in words(undone.out)
-    assert "Done, taken back." in words(machine.run("show").out)
+    assert "Undone." in words(machine.run("show").out)
     exported = machine.run("export", "--format", "markdown").out
     assert "completed, taken back." in exported and "[x]" not in exported
 

@@ -83,13 +83,13 @@ def test_a_client_reviews_allows_edits_answers_and_undoes(name: str, tmp_path: P
     )
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
     states = re.findall(r"^(?:> |.*\(y\) )?([A-Z][a-z ]+): ", ran.stdout, re.MULTILINE)
-    assert states == [*STATES, "Done", "Done"], ran.stdout
+    assert states == [*STATES, "Done", "Undone"], ran.stdout
     assert re.findall(r"^[-+]\w.*$", ran.stdout, re.MULTILINE) == [
         *("-é😀 old, 😀", "+é😀 new, 😀", "-old", "+new", "+made")
     ]
     assert "Which colour should it be?" in ran.stdout.splitlines()
     assert "[1] Redo all edits of this plan" in ran.stdout.splitlines(), "the undo was not made"
-    # The plan's text was saved before the command, and its undo is in the buffers alone.
-    assert (folder / "open.txt").read_bytes() == "é😀 new, 😀\r\nlast\n".encode()
-    assert (folder / "closed.txt").read_bytes() == b"first\nnew\n"
+    # The plan's text was saved before the command, so that its undo is saved too.
+    assert (folder / "open.txt").read_bytes() == "é😀 old, 😀\r\nlast\n".encode()
+    assert (folder / "closed.txt").read_bytes() == b"first\nold\n"
     assert not (folder / "sub").exists()

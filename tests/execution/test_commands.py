@@ -18,6 +18,9 @@ from planloom.execution.resources import TERMINAL, StepWait
 from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.settings import CommandSettings, Settings
 from planloom.tools.confinement.abilities import means
+from planloom.view.plan_view import view
+from planloom.view.states import Around
+from planloom.view.words import Words
 from planloom.workspace.editor import EditorCapabilities
 from tests.support.fake_editor import EVERYTHING
 from tests.support.studio import Studio, studio
@@ -309,6 +312,28 @@ async def test_what_the_user_typed_is_left_to_the_user(tmp_path: Path) -> None:
         plan = await room.until(plan, lambda now: bool(now.pending.approvals))
         assert (await room.respond(plan)).status == "completed"
         assert room.path("seen.txt").read_text() == "two\ntyped\n"
+
+
+async def test_a_plan_goes_on_once_the_editor_has_saved_at_the_users_request(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "one\n"}) as room:
+        room.editor.open(room.path("a.txt"), "typed\n")
+        plan = await room.run("run `cat a.txt > seen.txt`")
+        shown = view(plan, Around(Words(), can_save=True))
+        titles = [each.title for each in shown.actions if each.cause is not None]
+        assert titles == ["Save and go on", "Run without saving"]
+        await room.app.unsaved.save_waiting(plan.plan_id)
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        assert (await room.respond(plan)).status == "completed"
+        assert room.path("seen.txt").read_text() == "typed\n"
+
+
+async def test_a_pause_says_that_it_stops_a_command(tmp_path: Path) -> None:
+    async with studio(tmp_path) as room:
+        plan = await room.ask("run `sleep 30`")
+        await room.app.approvals.respond(plan.pending.approvals[0].approval_id, "allow", None, None)
+        plan = await room.until(plan, lambda now: any(call.running for call in now.open_calls))
+        assert "Pause and stop the command" in [each.title for each in view(plan, Around(Words())).actions]
+        await room.app.plans.pause(plan.plan_id)
 
 
 async def test_resuming_runs_a_command_without_what_is_unsaved(tmp_path: Path) -> None:

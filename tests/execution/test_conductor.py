@@ -14,7 +14,7 @@ from planloom.domain.plans.plan import Detection, Plan, PlanStatus, Step
 from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId, SessionId, StepId, Uri
 from planloom.execution.conductor import Conductor
-from planloom.execution.jobs import Jobs
+from planloom.execution.jobs import Jobs, only_logged
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.resources import Resources
 from planloom.execution.step_outcomes import Asked, Done, Failed, Outcome, Skipped
@@ -82,7 +82,7 @@ class World:
         self, steps: Iterable[Step], runner: ScriptedSteps, sequential: bool = False, **limits: Any
     ) -> None:
         self.plan_store = PlanStore(self.store())
-        self.jobs = Jobs(self.wait)
+        self.jobs = Jobs(self.failed, self.wait)
         self.runner = runner
         self.waits: list[float] = []
         self.conductor = Conductor(self.plan_store, self.jobs, runner, lambda: do.Limits(**limits))
@@ -98,6 +98,9 @@ class World:
 
     async def wait(self, seconds: float) -> None:
         self.waits.append(seconds)
+
+    async def failed(self, name: str, error: Exception) -> None:
+        self.conductor.pause_on_error(PLAN, error)
 
     @property
     def plan(self) -> Plan:
@@ -378,7 +381,7 @@ async def test_steps_that_need_the_same_thing_alone_run_one_after_another_across
     runner = ScriptedSteps({})
     plan_store = PlanStore(MemoryStore())
     resources = Resources(lambda _plan, step: [step.step_id[0]], lambda name: 2 if name == "m" else 1)
-    conductor = Conductor(plan_store, Jobs(), runner, do.Limits, resources=resources)
+    conductor = Conductor(plan_store, Jobs(only_logged), runner, do.Limits, resources=resources)
     plan_store.listen(conductor.on_event)
     for number in (1, 2):
         plan_id = PlanId(f"plan{number}")

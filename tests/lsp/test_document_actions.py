@@ -100,6 +100,14 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
     ),
     ("approved", Situation(a_plan(status="approved")), RUNS, {}),
     (
+        "paused for files that the editor can save",
+        Situation(
+            with_steps("completed", "completed", status="paused", pause_reason="unsaved_files"), can_save=True
+        ),
+        ["Save and go on", "Back to review", "Cancel the plan", "Plan again"],
+        {},
+    ),
+    (
         "executing, asks for an approval",
         Situation(a_plan(status="executing", pending=Pending(approvals=(APPROVAL,)))),
         RUNS,

@@ -85,7 +85,7 @@ async def test_patches_add_up_to_the_view(tmp_path: Path) -> None:
         whole = await client.request("planloom/plan/view", {"planId": plan_id})
         assert whole["number"] == number + 1
         assert shown == whole["view"]
-        assert [each["words"] for each in shown["steps"]] == ["done", "done", "done"]
+        assert [each["words"] for each in shown["steps"]] == ["undone", "done", "undone"]
         assert [each["words"] for each in shown["files"]] == ["undone", "undone"]
         assert [each["command"] for each in shown["actions"]] == ["planloom.redo"]
 

@@ -12,6 +12,7 @@ from planloom.domain.errors import ContextOverflow, ModelFailed
 from planloom.domain.values import CallId, Json
 from planloom.models.port import (
     CallMade,
+    CallWritten,
     Capabilities,
     Finished,
     Image,
@@ -173,7 +174,8 @@ async def test_an_id_that_the_conversation_has_used_is_replaced() -> None:
         )
     )
     async with serving(server) as running, model_at(running.origin) as model:
-        (call, _) = await events_of(model, request)
+        written, call, _ = await events_of(model, request)
+    assert written == CallWritten(name="f", text="{}")
     assert isinstance(call, CallMade)
     assert call.call.call_id not in {"a", ""}
 

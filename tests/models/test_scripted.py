@@ -18,6 +18,7 @@ from planloom.models.offline.replay import ReplayModel, open_replay, path_of, re
 from planloom.models.offline.scripted import Fault, ScriptedModel, Turn, When, fails, makes, says
 from planloom.models.port import (
     CallMade,
+    CallWritten,
     Finished,
     Image,
     Message,
@@ -49,6 +50,7 @@ async def test_turns_are_played_in_order_and_requests_remembered() -> None:
     assert len(first) > 3, "text comes in several deltas"
     assert first[-1] == Finished(reason="stop")
     assert await answer(model, "2") == [
+        CallWritten(name="read_file", text='{"path": "a"}'),
         CallMade(call=ToolCall(call_id=CallId("call_2_1"), name="read_file", arguments={"path": "a"})),
         UsageReported(prompt_tokens=7, completion_tokens=0),
         Finished(reason="tool_calls"),

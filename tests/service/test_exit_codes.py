@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from planloom.domain.events import catalog as ev
-from planloom.domain.plans.plan import Check
+from planloom.domain.plans.plan import Check, summary
 from planloom.domain.values import StepId
 from planloom.models.offline.scripted import ScriptedModel, fails, makes
+from planloom.view.plan_view import view
+from planloom.view.states import Around, summary_state
+from planloom.view.words import Words
 from tests.service.test_execution_rules import happened, tool_step, with_steps, work_step
 from tests.service.test_model_work import allowed, asked
 from tests.support.studio import studio
@@ -19,6 +22,7 @@ COMMANDS = {"approvals.execute": "allow", "approvals.write": "allow", "execution
 SUITE = "i=1; while [ $i -le 60 ]; do echo line $i; i=$((i+1)); done; grep -q right code.txt"
 TEST: tuple[str, dict[str, Any]] = ("run_command", {"command": SUITE})
 LOOKED = ("task_completed", {"summary": "code.txt lacks the word right."})
+PASSED = ("task_completed", {"summary": "The tests pass."})
 MENDED = ("task_completed", {"summary": "Mended code.txt."})
 FIX = ("edit_file", {"path": "code.txt", "old_text": "wrong", "new_text": "right"})
 FILES = {"code.txt": "wrong\n"}
@@ -65,6 +69,30 @@ async def test_a_direct_run_of_a_failing_command_is_given_to_the_model(tmp_path:
     async with studio(tmp_path, FILES, settings=COMMANDS, model=model) as at:
         plan = await at.run("Run `grep right code.txt`", mode="direct")
         assert (plan.status, at.text("code.txt")) == ("completed", "right\n")
+
+
+async def test_a_plan_that_ends_with_a_failing_command_is_not_simply_done(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(TEST), makes(LOOKED)])
+    async with studio(tmp_path, FILES, settings=COMMANDS) as at:
+        plan = await with_steps(at, work_step("Look at code.txt"))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        shown = view(plan, Around(Words()))
+        assert plan.status == "completed"
+        assert (shown.state, shown.sign) == ("Done, but a command failed", "partly")
+        assert (shown.steps[0].words, shown.steps[0].sign) == ("its last command failed", "warning")
+        assert summary_state(summary(plan), Words()) == (shown.state, shown.sign)
+
+
+async def test_a_command_that_failed_and_then_succeeds_is_no_reservation(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(TEST), makes(LOOKED), makes(FIX, MENDED), makes(TEST, PASSED)])
+    async with studio(tmp_path, FILES, settings=COMMANDS) as at:
+        look, fix = work_step("Look at code.txt"), work_step("Fix code.txt", depends_on=("s1",))
+        plan = await with_steps(at, look, fix, work_step("Run the tests", depends_on=("s2",)))
+        at.model.model = model
+        plan = await allowed(at, plan)
+        shown = view(plan, Around(Words()))
+        assert (shown.state, shown.sign) == ("Done", "completed")
 
 
 async def test_without_a_model_the_person_reads_the_end_of_the_output(tmp_path: Path) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from planloom.domain.errors import InvalidPlan
+from planloom.domain.errors import DEFECT, InvalidPlan
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import AddStep, StepChanges, UpdateStep
 from planloom.domain.values import CallId, StepId
-from planloom.models.offline.scripted import ScriptedModel, Turn, makes, says
-from planloom.models.port import CallBroken, Capabilities
+from planloom.models.offline.scripted import Fault, ScriptedModel, Turn, makes, says
+from planloom.models.port import CallBroken, Capabilities, ModelEvent, ModelRequest
 from tests.service.test_model_work import allowed, planned
 from tests.support.studio import studio
 
@@ -118,3 +119,42 @@ async def test_a_model_that_refuses_or_is_cut_off_in_a_step_is_named_as_that(
         plan = await at.approve(plan)
         failed = plan.steps[0].result
         assert failed is not None and (failed.error or "").startswith(told)
+
+
+class BrokenModel(ScriptedModel):
+    """A model that fails in a way that nobody has foreseen."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        raise RuntimeError("nobody foresaw this")
+        yield
+
+
+UNDECIDED = "Räum bitte die Küche auf"
+
+
+async def test_a_draft_that_breaks_before_its_route_is_chosen_fails_the_plan(tmp_path: Path) -> None:
+    model = BrokenModel([], capabilities=Capabilities())
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.ask(UNDECIDED)
+        assert plan.status == "failed" and plan.error is not None
+        assert plan.error.message == DEFECT
+
+
+async def test_a_request_that_is_too_long_for_the_model_is_routed_by_rules(tmp_path: Path) -> None:
+    too_long = Turn(fault=Fault(kind="overflow", message="The prompt has 9000 tokens, the model takes 4096."))
+    model = ScriptedModel([too_long, too_long, too_long], capabilities=Capabilities())
+    async with studio(tmp_path, model=model) as at:
+        plan = await at.ask(UNDECIDED)
+        assert plan.status == "failed" and plan.error is not None
+        assert (plan.error.code, "4096" in plan.error.message) == ("context_overflow", True)
+
+
+async def test_any_job_of_a_running_plan_that_breaks_pauses_it_and_says_so(tmp_path: Path) -> None:
+    async def broken() -> None:
+        raise RuntimeError("nobody foresaw this")
+
+    async with studio(tmp_path) as at:
+        plan = await at.approve(await at.ask("Create folder x, create folder y", mode="plan"))
+        at.app._jobs.start(f"continue:{plan.plan_id}", broken())
+        plan = await at.until(plan, lambda now: now.status == "paused")
+        assert plan.pause_reason == "error" and DEFECT in (plan.pause_detail or "")

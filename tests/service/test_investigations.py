@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planloom.agent.plan_spec import plan_spec
+from planloom.domain.errors import ModelProblem
 from planloom.domain.events import catalog as ev
+from planloom.domain.plans.plan import Plan
+from planloom.execution.model_waits import Waits
 from planloom.models.offline.scripted import ScriptedModel, Turn, fails, makes, says
-from planloom.models.port import Capabilities, ModelRequest
+from planloom.models.port import CallWritten, Capabilities, ModelEvent, ModelRequest, Restarted
 from planloom.planning.investigations.planner import MAX_CALLS, MAX_TURNS
 from planloom.planning.model.prompts import investigation_prompt
+from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
 from planloom.tools.registry import READ_ONLY, builtin
+from planloom.view.plan_view import PlanView, view
+from planloom.view.states import Around
+from planloom.view.words import Words
 from tests.support.studio import Studio, studio
 
 REQUEST = "Make the greeting polite and cover it with a test"
@@ -100,7 +110,7 @@ async def test_it_looks_in_one_conversation_that_only_grows(tmp_path: Path) -> N
             ("greet.py", ()),
             ("test_greet.py", ()),
         ]
-        assert "The planner used read_file: Read greet.py (2 lines)" in logged(at)
+        assert "Read greet.py (2 lines)" in logged(at)
 
 
 async def test_an_unusable_plan_is_corrected_in_the_conversation(tmp_path: Path) -> None:
@@ -249,7 +259,7 @@ async def test_calls_are_bounded_and_announced(tmp_path: Path) -> None:
         assert plan.status == "pending_approval"
         told = shown(model.requests[1])
         assert "Calls left in this run: 10. Call submit_plan before none is left." in told
-        assert sum("used read_file" in message for message in logged(at)) == MAX_CALLS
+        assert sum("long.py" in message for message in logged(at)) == MAX_CALLS
 
 
 async def test_the_budget_of_requests_holds(tmp_path: Path) -> None:
@@ -434,3 +444,111 @@ async def test_a_file_that_the_planner_has_read_is_not_replaced_unread(tmp_path:
         (approval,) = plan.pending.approvals
         assert ("whose author has not read it" in (approval.warning or "")) == typed
         assert approval.effect == ("destroy" if typed else "write")
+
+
+class HesitantModel(ScriptedModel):
+    """Stops in the middle of each call that it writes, until `go` is set."""
+
+    def __init__(self, turns: list[Turn], after: str, **more: Any) -> None:
+        super().__init__(turns, **more)
+        self.go = asyncio.Event()
+        self._after = after
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        written = ""
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, CallWritten):
+                    written += event.text
+                    if self._after in written:
+                        await self.go.wait()
+
+
+async def test_steps_appear_while_the_plan_is_submitted(tmp_path: Path) -> None:
+    model = HesitantModel([makes(READ), submits()], after='"id": "test"')
+    async with studio(tmp_path, FILES, model=model) as at:
+        created = await at.app.plans.create(CreateRequest(text=REQUEST, mode="plan"))
+        draft = await at.until(created.plan, lambda now: bool(now.steps))
+        assert (draft.status, [step.description for step in draft.steps]) == ("draft", ["Make it polite"])
+        assert view(draft, Around(Words())).looked == ("Read greet.py (2 lines)",)
+        model.go.set()
+        plan = await at.reach(created.plan, "attention")
+        assert [step.step_id for step in plan.steps] == ["polite", "test"]
+        assert at.types().count("task_created") == 2
+
+
+async def test_a_plan_that_is_written_again_announces_each_place_once(tmp_path: Path) -> None:
+    """The first answer breaks off, the second has no use for its plan, the third is the plan."""
+    whole = json.dumps(PLAN)
+    begun = (
+        CallWritten(name="submit_plan", text=whole[:150]),
+        Restarted(problem="It broke.", attempt=2, wait_seconds=0),
+    )
+    again = Turn(
+        events=(*begun, *submits({"steps": [{**STEPS[0], "dependsOn": ["nobody"]}, STEPS[1]]}).played(1))
+    )
+    model = ScriptedModel([again, submits()])
+    async with studio(tmp_path, FILES, model=model) as at:
+        plan = await at.ask(REQUEST, mode="plan")
+        assert (plan.status, [step.step_id for step in plan.steps]) == (
+            "pending_approval",
+            ["polite", "test"],
+        )
+        assert at.types().count("task_created") == 2
+
+
+async def test_a_direct_run_shows_the_steps_of_the_plan_that_its_model_writes(tmp_path: Path) -> None:
+    model = ScriptedModel([submits()], capabilities=Capabilities(tools=True, context_tokens=100_000))
+    async with studio(tmp_path, FILES, model=model) as at:
+        shown: list[str] = []
+        at.app.feed.subscribe_stream(lambda delta: shown.append(delta.delta))
+        plan = await at.ask("Räum bitte die Küche auf")
+        assert plan.status == "pending_approval"
+        assert "".join(shown).split("\n") == ["", "1. Make it polite", "2. Test it"]
+
+
+BUSY = ModelProblem(cause="busy", provider="openai", address="http://a:1", model="m", said="Slow down.")
+
+
+class BusyModel(ScriptedModel):
+    """Is asked again before each answer, once `go` is set."""
+
+    def __init__(self, turns: list[Turn]) -> None:
+        super().__init__(turns)
+        self.go = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        self.go.clear()
+        yield Restarted(problem="Busy.", attempt=2, wait_seconds=40, cause=BUSY)
+        await self.go.wait()
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                yield event
+
+
+async def test_a_wait_for_the_model_is_said_while_it_lasts(tmp_path: Path) -> None:
+    model = BusyModel([submits(), makes(DONE), makes(DONE)])
+    async with studio(tmp_path, FILES, model=model) as at:
+        told: list[Waits] = []
+        at.model.waits.listen(lambda _, waits: told.append(waits))
+
+        async def waits(plan: Plan) -> PlanView:
+            async with asyncio.timeout(5):
+                while not (told and told[-1]):
+                    await asyncio.sleep(0)
+            now = at.app.plans.get(plan.plan_id, None)
+            assert now is not None
+            return view(now, Around(Words(), model_waits=told[-1]))
+
+        created = await at.app.plans.create(CreateRequest(text=REQUEST, mode="plan"))
+        drafting = await waits(created.plan)
+        assert drafting.thought is not None and "takes no more requests now" in drafting.thought
+        assert drafting.thought.endswith("Attempt 2 follows after a wait of 40 s.")
+        model.go.set()
+        plan = await at.reach(created.plan, "attention")
+        assert told[-1] == {}
+        await at.app.plans.approve(plan.plan_id, plan.version, None)
+        running = (await waits(plan)).steps[0]
+        assert (running.sign, running.stalled) == ("stalled", running.words)
+        assert running.words.endswith("Attempt 2 follows after a wait of 40 s.")

@@ -14,6 +14,9 @@ from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
+from planloom.view.plan_view import view
+from planloom.view.states import Around, summary_state
+from planloom.view.words import Words
 from tests.support.ledgers import as_of_version, cut_back
 from tests.support.studio import Studio, studio
 
@@ -156,13 +159,16 @@ async def test_a_list_says_what_was_taken_back_also_of_another_server(tmp_path: 
     settings = {"approvals.write": "allow"}
     async with studio(tmp_path, {"a.txt": "old\n"}, settings=settings, ledger=tmp_path / "l.db") as at:
         plan = await at.run(request)
-        for step, redo, told in (
-            (None, False, "whole"),
-            (None, True, None),
-            (plan.steps[0].step_id, False, "part"),
+        for step, redo, told, words, sign in (
+            (None, False, "whole", "Undone", "undone"),
+            (None, True, None, "Done", "completed"),
+            (plan.steps[0].step_id, False, "part", "Partly undone", "partly"),
         ):
             await at.app.plans.undo(plan.plan_id, step, redo)
             async with studio(tmp_path, settings=settings, ledger=tmp_path / "l.db") as other:
                 for each in (at, other):
                     (listed,) = each.app.plans.list(None, (), None, True)
                     assert listed.reverted == told
+                    assert summary_state(listed, Words()) == (words, sign)
+                    shown = view(each.app.plans.get(plan.plan_id, None) or plan, Around(Words()))
+                    assert (shown.state, shown.sign) == (words, sign)

@@ -150,7 +150,7 @@ async def test_chapo_first_then_the_others_then_a_plan_for_both(tmp_path: Path) 
         assert made.usage.requests == 5
         synthesis = prompt(model.requests[-1])
         assert "There are no tests." in synthesis and "Keep the last release." in synthesis
-        assert any(isinstance(each.event, ev.Log) and "read_file" in each.event.message for each in at.events)
+        assert any(isinstance(each.event, ev.Log) and ": Read " in each.event.message for each in at.events)
 
 
 async def test_koda_and_devo_read_chapos_report_but_not_each_others(tmp_path: Path) -> None:

@@ -437,3 +437,32 @@ async def test_a_deleted_file_comes_back_with_its_permissions_and_attributes(
                 assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == attributes
             await undo(at, plan, redo=True)
             assert seen(at) == {"z": None}
+
+
+async def test_an_undo_is_whole_on_the_disk_where_its_plan_was_saved(tmp_path: Path) -> None:
+    request = (
+        '1. Replace "two" with "TWO" in a.txt\n2. Create file new.txt with content "n"\n3. Delete b.txt\n'
+        f'4. Run `{sys.executable} -c "print(1)"`'
+    )
+    settings = {"approvals.execute": "allow"}
+    async with studio(tmp_path, {**FILES, "c.txt": "c\n"}, settings=settings) as at:
+        at.editor.open(at.path("a.txt"))
+        at.editor.open(at.path("c.txt"))
+        plan = await done(at, request)
+        assert at.path("a.txt").read_text() == "one\nTWO\n"
+        at.editor.type(at.path("c.txt"), 0, 0, "typed ")
+        assert await undo(at, plan) == ()
+        assert tree(at.folder) == {**FILES, "c.txt": "c\n"}
+        assert at.text("c.txt") == "typed c\n"
+        await undo(at, plan, redo=True)
+        assert tree(at.folder) == {"a.txt": "one\nTWO\n", "new.txt": "n", "c.txt": "c\n"}
+
+
+async def test_what_the_user_has_not_saved_is_not_saved_by_an_undo(tmp_path: Path) -> None:
+    before = "one\n\n\n\ntwo\n"
+    async with studio(tmp_path, {"a.txt": before}) as at:
+        at.editor.open(at.path("a.txt"))
+        plan = await done(at, 'Replace "two" with "TWO" in a.txt')
+        at.editor.type(at.path("a.txt"), 0, 0, "typed ")
+        assert await undo(at, plan) == ()
+        assert (at.text("a.txt"), at.path("a.txt").read_text()) == (f"typed {before}", before)

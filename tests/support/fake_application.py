@@ -11,6 +11,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
+from planloom.execution.model_waits import ModelWaits
 from planloom.execution.resources import StepWaits
 from planloom.lsp.client_options import ApplicationContext
 from planloom.service.requests import CreateResult, Health, MessageResult, Status, StreamDelta, UndoResult
@@ -50,6 +51,7 @@ class FakeFeed:
         self._listeners: list[Callable[[ev.Recorded, Plan], None]] = []
         self._streams: list[Callable[[StreamDelta], None]] = []
         self.waits = StepWaits()
+        self.model_waits = ModelWaits()
 
     def subscribe(self, listener: Callable[[ev.Recorded, Plan], None]) -> Callable[[], None]:
         """Hear every event."""

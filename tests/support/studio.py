@@ -13,6 +13,8 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.safety.known_keys import KnownKeys
+from planloom.domain.values import PlanId, StepId
+from planloom.execution.model_waits import ModelWaits
 from planloom.execution.session import Session
 from planloom.models.offline.scripted import ScriptedModel, Turn
 from planloom.models.port import Model, ModelEvent, ModelIdentity, ModelRequest
@@ -37,6 +39,7 @@ class OneModel:
         self.failure: ModelFailed | None = None
         self.parallelism = 4
         self.known_keys = KnownKeys()
+        self.waits = ModelWaits()
 
     @property
     def identity(self) -> ModelIdentity:
@@ -50,6 +53,10 @@ class OneModel:
 
     async def current(self) -> Model | None:
         return self.model
+
+    async def for_work(self, plan_id: PlanId, step_id: StepId | None = None) -> Model | None:
+        model = await self.current()
+        return None if model is None else self.waits.watched(model, plan_id, step_id)
 
     def no_model(self) -> ModelFailed:
         return no_model(self.failure)

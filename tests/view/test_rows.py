@@ -45,10 +45,9 @@ def test_the_facts_of_a_step_are_for_its_details() -> None:
 
 
 def test_a_row_says_one_thing_besides_its_title() -> None:
-    assert note(step("a"), "waits for your approval", "it failed", "round 1", T) == "waits for your approval"
-    assert note(step("a"), None, "it failed\nbecause", None, T) == "retrying: it failed"
-    assert note(step("a", reverted="part"), None, None, None, T) == "partly undone"
-    assert note(step("a"), None, None, None, T) is None
+    assert note("waits for your approval", "it failed", "round 1", T) == "waits for your approval"
+    assert note(None, "it failed\nbecause", None, T) == "retrying: it failed"
+    assert note(None, None, None, T) is None
 
 
 def waves(*steps: Step, sequential: bool = False) -> list[int]:

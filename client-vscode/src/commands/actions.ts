@@ -49,6 +49,7 @@ const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } =
   setUp: (ctx, { way }) => setUp(ctx, way),
   mend: doMend,
   review: (ctx, { planId, review }) => ctx.reviews.set(planId, review),
+  saveAndGoOn: (_, { planId }) => vscode.commands.executeCommand("planloom.saveFiles", planId),
   select: (ctx, { planId }) => ctx.show(planId),
   output: sendOutput,
   openOutput,

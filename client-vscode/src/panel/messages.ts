@@ -104,6 +104,7 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("merge"), planId: id, editId: id, uri: text }),
   v.strictObject({ ...kind("save"), uris: v.array(text) }),
   v.strictObject({ ...kind("review"), planId: id, review }),
+  v.strictObject({ ...kind("saveAndGoOn"), planId: id }),
   v.strictObject({ ...kind("select"), planId: id }),
   v.strictObject({ ...kind("output"), planId: id, stepId: id, key: text }),
   v.strictObject({ ...kind("openOutput"), planId: id, stepId: id, callId: id }),

@@ -5,6 +5,7 @@ import type { PlanStatus, PlanView, StepView } from "../protocol";
 /** Codicons; `loading` is to spin. */
 export const PLAN_ICON: Readonly<Record<PlanView["sign"] | PlanStatus, string>> = {
   waiting: "bell-dot",
+  undone: "discard",
   partly: "warning",
   stalled: "watch",
   draft: "loading",
@@ -31,4 +32,5 @@ export const STEP_ICON: Readonly<Record<StepView["sign"], string>> = {
   stalled: "watch",
   unchanged: "dash",
   warning: "warning",
+  undone: "discard",
 };

@@ -171,7 +171,7 @@ function draw(): void {
 function page(view: PlanView | undefined): View {
   return html`
     ${notices()} ${otherPlans(panel, state)}
-    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing} ${windowState(panel)}
+    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing} ${view?.plan.status === "pending_approval" ? nothing : windowState(panel)}
     ${
       view === undefined
         ? welcome(panel)

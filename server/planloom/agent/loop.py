@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from planloom.agent.answer import Confidence, Turn, control_specs, parted
 from planloom.agent.answer_decoder import ToolCallMode, mode_of, turn_request
 from planloom.agent.conversation import Ahead
-from planloom.agent.plan_spec import plan_in_words_spec, plan_spec
+from planloom.agent.plan_spec import SUBMIT_PLAN, plan_in_words_spec, plan_spec
 from planloom.agent.prompts import SYSTEM, Brief, TaskForm, concerns, remaining, task_brief
 from planloom.agent.result_budget import head_and_tail
 from planloom.agent.task import (
@@ -170,7 +170,7 @@ async def _ask(task: AgentTask, model: Model, state: _State) -> Turn:
     task.limits.allow()
     mode = mode_of(await model.capabilities())
     controls = controls_of(task.plan(), task.limits.tools, mode)
-    may_revise = any(spec.name == "submit_plan" for spec in controls)
+    may_revise = any(spec.name == SUBMIT_PLAN for spec in controls)
 
     def brief() -> Brief:
         plan = task.plan()

@@ -10,6 +10,7 @@ from planloom.models.tool_lines import signature
 from planloom.tools.registry import READ_ONLY, Registry
 from planloom.tools.tool import Tool
 
+SUBMIT_PLAN = "submit_plan"
 LONGEST_DESCRIPTION = 300
 """The most characters of a description; a longer one is cut at a word."""
 LONGEST_SUMMARY = 4_000
@@ -65,7 +66,7 @@ def _spec(names: tuple[str, ...] | None, calls: str) -> ToolSpec:
 def _of_steps(description: str, step: dict[str, Json], required: list[Json]) -> ToolSpec:
     items: Json = {"type": "object", "properties": step, "required": required}
     return ToolSpec(
-        name="submit_plan",
+        name=SUBMIT_PLAN,
         description=description,
         parameters={
             "type": "object",

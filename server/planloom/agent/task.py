@@ -12,7 +12,7 @@ from planloom.agent.prompts import Section
 from planloom.domain.plans.plan import Plan, Step, Usage
 from planloom.domain.plans.report import StepCaveat
 from planloom.domain.values import Args
-from planloom.models.port import ToolCall
+from planloom.models.port import CallWritten, ToolCall
 from planloom.tools.registry import Registry
 from planloom.tools.tool import ToolResult
 
@@ -105,12 +105,17 @@ class ToolRunner(CallRunner, Protocol):
         ...
 
 
+def _nobody_reads(_: CallWritten | None) -> None:
+    pass
+
+
 class RunLimits(NamedTuple):
     """The tools and limits of one run, and the callbacks for its output and cost.
 
     `limit` is the most tool calls. `allow` raises BudgetExhausted if no further request may be made. A call made
     together with the end of the task gets `completion_seconds`. With `fallback`, calls printed as text are run.
-    `waiting` is open while a request to the model is, since that time is no work of the task.
+    `waiting` is open while a request to the model is, since that time is no work of the task. `written` gets the pieces
+    of calls that are still being written; None where an answer begins, or begins again.
     """
 
     tools: Registry
@@ -121,6 +126,7 @@ class RunLimits(NamedTuple):
     spend: Callable[[Usage], None]
     allow: Callable[[], None]
     waiting: Callable[[], AbstractContextManager[object]] = nullcontext
+    written: Callable[[CallWritten | None], None] = _nobody_reads
 
 
 class AgentTask(NamedTuple):

@@ -16,6 +16,7 @@ from planloom.models.one_question import Cost
 from planloom.models.port import (
     CallBroken,
     CallMade,
+    CallWritten,
     Finished,
     Model,
     ModelEvent,
@@ -139,6 +140,7 @@ async def _decoded(
     calls: list[ToolCall] = []
     broken: list[Malformed] = []
     finished = Finished(reason="stop")
+    limits.written(None)
     async with aclosing(events):
         async for event in events:
             match event:
@@ -168,7 +170,10 @@ async def _decoded(
                             problem=event.problem,
                         )
                     )
+                case CallWritten():
+                    limits.written(event)
                 case Restarted():
+                    limits.written(None)
                     made, calls, broken = [], [], []
                     decoder.restart()
                 case Finished():

@@ -12,12 +12,12 @@ PlanloomError
 ├── StorageFailed          the ledger cannot store an event
 │   └── PlanUnreadable     the stored events of one plan cannot be read
 ├── ModelFailed            the model is unavailable, refused, or wrote nothing usable
+│   └── ContextOverflow    the prompt cannot fit even when compacted
 ├── ReferenceUnresolved    no reference of the request resolved
 ├── WorkspaceRequired      no folder is open
 ├── UntrustedWorkspace     edits are refused until the folder is trusted
 ├── PathDenied             a path outside the workspace, or one that is never accessed
-├── BudgetExhausted        a cap on requests, tokens or minutes was reached
-└── ContextOverflow        the prompt cannot fit even when compacted
+└── BudgetExhausted        a cap on requests, tokens or minutes was reached
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class ModelFailed(PlanloomError):
 
     def __init__(
         self,
-        code: Literal["model_unavailable", "model_refused", "model_output_invalid"],
+        code: Literal["model_unavailable", "model_refused", "model_output_invalid", "context_overflow"],
         message: str,
         *,
         hint: str | None = None,
@@ -182,6 +182,20 @@ class ModelFailed(PlanloomError):
         self.code = code
         self.raw_text = raw_text
         self.problem = problem
+
+
+class ContextOverflow(ModelFailed):
+    """The prompt cannot fit the model's context, even when compacted."""
+
+    def __init__(self, message: str, *, hint: str | None = None, details: Json = None) -> None:
+        super().__init__("context_overflow", message, hint=hint)
+        self.details = details
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The size of the context, if the model's server named it."""
+        limit = self.details.get("contextTokens") if isinstance(self.details, dict) else None
+        return limit if isinstance(limit, int) else None
 
 
 class ReferenceUnresolved(PlanloomError):
@@ -212,15 +226,3 @@ class BudgetExhausted(PlanloomError):
     """A cap on requests, tokens or minutes was reached."""
 
     code = "budget_exhausted"
-
-
-class ContextOverflow(PlanloomError):
-    """The prompt cannot fit the model's context, even when compacted."""
-
-    code = "context_overflow"
-
-    @property
-    def context_tokens(self) -> int | None:
-        """The size of the context, if the model's server named it."""
-        limit = self.details.get("contextTokens") if isinstance(self.details, dict) else None
-        return limit if isinstance(limit, int) else None

@@ -151,15 +151,13 @@ class Conductor:
         except (StorageFailed, OwnedElsewhere):
             # The plan store has stopped the plan, since an event could not be written.
             log.info("plan %s is no longer executed", plan_id)
-        except Exception as error:
-            self._pause_on_error(plan_id, error)
         finally:
             if self._wakeups.get(plan_id) is wakeup:
                 del self._wakeups[plan_id]
                 self._schedules.pop(plan_id, None)
                 self._resources.forget_waits(plan_id)
 
-    def _pause_on_error(self, plan_id: PlanId, error: Exception) -> None:
+    def pause_on_error(self, plan_id: PlanId, error: Exception) -> None:
         """Pause a plan that cannot continue, so that the user sees the reason and can resume it."""
         if isinstance(error, PlanloomError):
             log.error("plan %s cannot continue: %s", plan_id, error.message)
@@ -293,7 +291,7 @@ class Conductor:
             log.info("the end of step %s of plan %s was not recorded: %s", step_id, plan_id, error.message)
         except Exception as error:
             # The outcome could not be recorded; the step's effects were, so that it can run again.
-            self._pause_on_error(plan_id, error)
+            self.pause_on_error(plan_id, error)
             self._back_to_pending(plan_id, step_id)
         finally:
             self._release(plan_id, step_id)

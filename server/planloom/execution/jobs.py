@@ -1,4 +1,6 @@
-"""Owns the asyncio tasks of an application: each has a name, is referenced until it ends, and has its error logged."""
+"""Owns the asyncio tasks of an application: each has a name, is referenced until it ends, and somebody told of its
+failure.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from planloom.domain.errors import PlanloomError
 from planloom.domain.values import PlanId
 
 log = logging.getLogger(__name__)
@@ -17,13 +20,23 @@ def background_jobs(plan_id: PlanId) -> str:
     return f"background:{plan_id}:"
 
 
+async def only_logged(name: str, error: Exception) -> None:
+    """The owner of failures of jobs that no plan depends on: `Jobs` logs them, and nobody else needs to know."""
+
+
 class Jobs:
     """Running jobs by name. A name can be used again once its job has ended.
 
-    `sleep` is how a job waits for a number of seconds.
+    A job of a plan is named `what:plan id`, or `what:plan id:more`. What a job raises goes to `failed`, with its name,
+    before the job ends. `sleep` is how a job waits for a number of seconds.
     """
 
-    def __init__(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        failed: Callable[[str, Exception], Awaitable[None]],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._failed = failed
         self.sleep = sleep
         self._tasks: dict[str, asyncio.Task[Any]] = {}
 
@@ -33,10 +46,17 @@ class Jobs:
         if running is not None and not running.done():
             work.close()
             return running
-        task = asyncio.get_running_loop().create_task(work, name=name)
+        task = asyncio.get_running_loop().create_task(self._owned(name, work), name=name)
         self._tasks[name] = task
         task.add_done_callback(self._ended)
         return task
+
+    async def _owned(self, name: str, work: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return await work
+        except Exception as error:
+            await self._failed(name, error)
+            raise
 
     def names(self, prefix: str = "") -> tuple[str, ...]:
         """The names of running jobs that begin with `prefix`."""
@@ -71,5 +91,7 @@ class Jobs:
         if task.cancelled():
             return
         error = task.exception()
-        if error is not None:
-            log.error("job %s failed", name, exc_info=error)
+        if isinstance(error, PlanloomError):
+            log.warning("job %s failed: %s", name, error.message)
+        elif error is not None:
+            log.error("job %s failed because of a defect", name, exc_info=error)

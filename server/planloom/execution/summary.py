@@ -9,7 +9,7 @@ from planloom.domain.changes import ChangeKind, EditedFile, EditRecord
 from planloom.domain.errors import StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing
-from planloom.domain.plans.plan import ExecutedTool, Plan, PlanError, SkipReason, Step
+from planloom.domain.plans.plan import ExecutedTool, Plan, PlanError, SkipReason, Step, failing
 from planloom.domain.plans.report import (
     LeftStatus,
     LeftStep,
@@ -71,7 +71,7 @@ def with_report(recorded: ev.Recorded, plan: Plan, text_of: TextOf) -> ev.Record
 
 def execution_summary(plan: Plan, seen: Seen = frozenset()) -> str:
     """Begins with "n of m steps done" if there are steps, then names changed files and failed and skipped steps."""
-    done = sum(map(_is_done, plan.steps))
+    done = sum(step.is_done for step in plan.steps)
     parts = [f"{done} of {counted(len(plan.steps), 'step')} done" if plan.steps else "There were no steps"]
     not_seen = {each.file.uri for each in unverified(plan)} - seen
     changed = [uri for uri in changed_files(plan) if uri not in not_seen]
@@ -196,7 +196,7 @@ def report(plan: Plan, text_of: TextOf, seen: Seen = frozenset()) -> Report | No
     if plan.approved_version is None or not plan.steps:
         return None
     last = max(
-        (step for step in plan.steps if _is_done(step)),
+        (step for step in plan.steps if step.is_done),
         key=lambda step: step.completed_at.timestamp() if step.completed_at is not None else 0,
         default=None,
     )
@@ -212,7 +212,7 @@ def report(plan: Plan, text_of: TextOf, seen: Seen = frozenset()) -> Report | No
             caveat=step.result.caveat if step.result is not None else None,
         )
         for step in plan.steps
-        if _is_done(step)
+        if step.is_done
     ]
     changes = file_changes(plan)
     changed = {changed.file.uri for changed in changes}
@@ -256,7 +256,7 @@ def _notes(plan: Plan, commanded: Sequence[EditRecord]) -> Iterator[str]:
     for edit in commanded:
         yield from edit.notes
     cut_off = [call for step in plan.steps for call in step.tools_executed if call.command == "cut_off"]
-    for name in dict.fromkeys(_command_key(call)[0] for call in cut_off):
+    for name in dict.fromkeys(call.command_key[0] for call in cut_off):
         yield f"What {command_name(name)} changed was not found out, since the server ended meanwhile."
 
 
@@ -272,22 +272,18 @@ def _caveats(plan: Plan, commands: Sequence[ReportedCommand], seen: Seen) -> Ite
     not_seen = [display_name(each.file.uri) for each in unverified(plan) if each.file.uri not in seen]
     if not_seen:
         yield f"not verified, since the files do not show what the editor reports: {listed(not_seen, _LISTED)}"
-    done = [(number, step) for number, step in enumerate(plan.steps, 1) if _is_done(step) and step.result]
-    last = {_command_key(call)[0] for _, step in done if (call := step.failed_command) is not None}
+    done = [(number, step) for number, step in enumerate(plan.steps, 1) if step.is_done and step.result]
+    at_end = failing(plan, commands)
     for each in commands:
         name = command_name(each.command)
         if each.denied:
             yield f"{name} was not allowed"
-        elif each.failed and each.command in last:
+        elif each in at_end:
             # What it printed is not repeated here, since later plans read this sentence.
             yield f"{name} failed"
     for number, step in done:
         if step.result is not None and step.result.caveat == "unchecked":
             yield "it was not checked" if len(plan.steps) == 1 else f"step {number} was not checked"
-
-
-def _is_done(step: Step) -> bool:
-    return step.status == "completed" and not step.staged and step.reverted != "whole"
 
 
 def _words(step: Step) -> str | None:
@@ -385,7 +381,7 @@ def _commands(plan: Plan) -> Iterator[ReportedCommand]:
             is_command = call.command is not None or call.tool == RUN_COMMAND.name
             if not is_command or call.command == "not_run" or call.deduplicated:
                 continue
-            key = _command_key(call)
+            key = call.command_key
             earlier = last.pop(key, None)
             now = _command(key[0], call)
             last[key] = now if earlier is None else _again(earlier, now)
@@ -396,13 +392,6 @@ def _again(earlier: ReportedCommand, now: ReportedCommand) -> ReportedCommand:
     """The last run of a command, with the earlier ones counted."""
     failed = earlier.failed_before + earlier.failed
     return now.model_copy(update={"runs": earlier.runs + 1, "failed_before": failed})
-
-
-def _command_key(call: ExecutedTool) -> tuple[str, str]:
-    """A command and its folder, by which its runs are known as the same."""
-    words = call.args.get("command")
-    command = " ".join(map(str, words)) if isinstance(words, list) else str(words or call.tool)
-    return command, str(call.args.get("cwd") or "")
 
 
 def _command(command: str, call: ExecutedTool) -> ReportedCommand:

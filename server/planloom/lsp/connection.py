@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from planloom.domain.errors import PlanloomError
-from planloom.execution.jobs import Jobs
+from planloom.execution.jobs import Jobs, only_logged
 from planloom.lsp import commands
 from planloom.lsp import configuration as config
 from planloom.lsp.client_options import ApplicationContext, MakeApplication
@@ -88,7 +88,7 @@ class Connection:
         self.merged: MergedDocuments
         self.progress: ProgressReporter | None = None
         self.log_path = options.open_log()
-        self.jobs = Jobs()
+        self.jobs = Jobs(only_logged)
         self.documents = DocumentStore(client.encoding)
         can = capabilities(client.capabilities, client.declared, client.encoding)
         self.editor = LspEditor(protocol, can, self.documents.spelling)
@@ -177,7 +177,13 @@ class Connection:
         app.feed.subscribe_notices(
             lambda level, message: self.protocol.show_message(level, f"Planloom: {message}")
         )
-        self.views = Views(self.protocol.notify, self._congested, app.plans.spent, self.words)
+        self.views = Views(
+            self.protocol.notify,
+            self._congested,
+            app.plans.spent,
+            self.words,
+            can_save=self.editor.capabilities.save,
+        )
         self.plan_documents = self._plan_documents(app)
         self.merged = MergedDocuments(app, self.side_files, self.words)
         if self.client.declared.events:
@@ -197,6 +203,7 @@ class Connection:
         if self.client.declared.views:
             app.feed.subscribe(self.views.on_event)
             app.feed.waits.listen(self.views.on_waits)
+            app.feed.model_waits.listen(self.views.on_model_waits)
         if get_capability(self.client.capabilities, "window.work_done_progress", False):
             self.progress = ProgressReporter(
                 self.protocol, self.jobs, app.plans.cancel, self._congested, self.words

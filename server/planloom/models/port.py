@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from pydantic import ConfigDict
 
+from planloom.domain.errors import ModelProblem
 from planloom.domain.values import Args, CallId, Json, Value
 
 
@@ -97,6 +98,17 @@ class ReasoningDelta(Value):
     text: str
 
 
+class CallWritten(Value):
+    """The next piece of the arguments of a call that the model still writes, so that a user can see it come.
+
+    Servers that send a call whole send none. What is run is the `CallMade` that follows.
+    """
+
+    kind: Literal["written"] = "written"
+    name: str
+    text: str
+
+
 class CallMade(Value):
     """One complete native tool call."""
 
@@ -131,12 +143,14 @@ class Restarted(Value):
 
     A consumer must drop all text, reasoning and calls of this stream so far, and must not run a call before
     `Finished`. The event comes before the wait, even if there was no output yet, so that a user can see the wait.
+    `cause` is the problem for programs, if the failure has one.
     """
 
     kind: Literal["restarted"] = "restarted"
     problem: str
     attempt: int
     wait_seconds: float
+    cause: ModelProblem | None = None
 
 
 FinishReason = Literal["stop", "length", "tool_calls", "refused"]
@@ -154,7 +168,9 @@ class Finished(Value):
     reasoning: tuple[Reasoning, ...] = ()
 
 
-ModelEvent = TextDelta | ReasoningDelta | CallMade | CallBroken | UsageReported | Restarted | Finished
+ModelEvent = (
+    TextDelta | ReasoningDelta | CallWritten | CallMade | CallBroken | UsageReported | Restarted | Finished
+)
 
 
 UNKNOWN_CONTEXT = 16_384

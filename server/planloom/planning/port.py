@@ -51,9 +51,8 @@ class PerspectiveReported(NamedTuple):
 
 
 class ToolUsed(NamedTuple):
-    """An agent, or without one the planner, has called a tool."""
+    """An agent, or without one the planner, has called a tool; `summary` is for the user."""
 
-    ok: bool
     summary: str
     agent: Agent | None = None
     kind: Literal["tool_used"] = "tool_used"

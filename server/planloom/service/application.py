@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from planloom.domain.errors import StorageFailed
+from planloom.domain.errors import OwnedElsewhere, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import RECENT, prices_of
 from planloom.domain.plans.plan import Detection, Plan
@@ -93,9 +94,9 @@ class Application:
     ) -> None:
         tools = builtin()
         usable = tools.before_commands()
-        jobs = Jobs()
+        jobs = Jobs(self._job_failed)
         plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
-        feed = Feed(plan_store, models.known_keys)
+        feed = Feed(plan_store, models.known_keys, models.waits)
         warn = partial(feed.notice, "warning")
         templates = Templates(ledger, plan_store)
         rules = StepRules(session, tools, templates.find)
@@ -153,6 +154,7 @@ class Application:
         self.references = references
         self.templates = templates
         self.memory = memory
+        self.unsaved = saver
         self.user_undo = UserUndo(plan_store, session.view, jobs)
         self.requests = NewRequests(session, references, models, templates)
         direct_runs = DirectRuns(session, plan_store, tools, rules)
@@ -173,6 +175,8 @@ class Application:
         self._background = background
         self._to_remember: set[PlanId] = set()
         self._jobs = jobs
+        self._drafting = drafting
+        self._conductor = conductor
         self._health = HealthWatch(session, feed, plan_store, ledger)
         # Who hears which events, in this order. Clients subscribe behind these, so they hear of an event when
         # everything here knows it.
@@ -259,6 +263,19 @@ class Application:
         if plan.plan_id in self._to_remember and self._plan_store.find(plan.plan_id) is plan:
             self._to_remember.discard(plan.plan_id)
             self.memory.keep(plan)
+
+    async def _job_failed(self, name: str, error: Exception) -> None:
+        """Have the plan of a job say why it cannot go on, so that none stands still for ever."""
+        await self._plan_store.wait_unlocked()
+        for plan in self._plan_store.live():
+            # A stopped plan accepts no event; it says so when it is reloaded from the ledger.
+            with suppress(StorageFailed, OwnedElsewhere):
+                if plan.plan_id not in name.split(":"):
+                    continue
+                if plan.status == "draft":
+                    self._drafting.give_up(plan, error)
+                else:
+                    self._conductor.pause_on_error(plan.plan_id, error)
 
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self.plans.cancel(plan_id))

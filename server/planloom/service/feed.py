@@ -9,6 +9,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.safety.known_keys import KnownKeys, MaskedStream
 from planloom.domain.values import PlanId, StepId
+from planloom.execution.model_waits import ModelWaits
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.resources import StepWaits
 from planloom.service.requests import Health, StreamDelta
@@ -22,14 +23,15 @@ NoticeListener = Callable[[Literal["error", "warning", "info"], str], None]
 class Feed:
     """The application's listeners. `subscribe` and `subscribe_stream` return a function that unsubscribes.
 
-    `waits` tells which steps wait for what another step uses.
+    `waits` tells which steps wait for what another step uses, `model_waits` which work waits for a model.
     """
 
-    def __init__(self, plan_store: PlanStore, keys: KnownKeys) -> None:
+    def __init__(self, plan_store: PlanStore, keys: KnownKeys, model_waits: ModelWaits) -> None:
         """`keys` are masked in streamed text, also if one comes in pieces."""
         self._plan_store = plan_store
         self._keys = keys
         self.waits = StepWaits()
+        self.model_waits = model_waits
         self._masked: dict[StreamDelta, MaskedStream] = {}
         self._streams: list[StreamListener] = []
         self._healths: list[HealthListener] = []

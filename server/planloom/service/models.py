@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from planloom.domain.errors import InvalidParams, ModelFailed, ModelProblem
 from planloom.domain.safety.known_keys import KnownKeys
+from planloom.domain.values import PlanId, StepId
+from planloom.execution.model_waits import ModelWaits
 from planloom.execution.session import Session
 from planloom.models.hold import Hold
 from planloom.models.http.endpoint import origin_of
@@ -118,6 +120,7 @@ class Models:
         self._selecting = asyncio.Lock()
         self._hold = Hold()
         self._parallelism = 1
+        self.waits = ModelWaits()
 
     @property
     def identity(self) -> ModelIdentity:
@@ -154,6 +157,11 @@ class Models:
             if self._model is not None:
                 self._parallelism = (await self._model.capabilities()).parallelism
             return self._model
+
+    async def for_work(self, plan_id: PlanId, step_id: StepId | None = None) -> Model | None:
+        """The model to use now, whose waits are reported as those of a step, or of the plan's draft."""
+        model = await self.current()
+        return None if model is None else self.waits.watched(model, plan_id, step_id)
 
     def no_model(self) -> ModelFailed:
         """The failure of what needs a model where there is none."""

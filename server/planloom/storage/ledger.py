@@ -26,11 +26,13 @@ from planloom.domain.errors import PlanUnreadable, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import Outcome, outcome
 from planloom.domain.plans.plan import (
+    Ending,
     Plan,
     PlanStatus,
     PlanSummary,
     Progress,
     Reverted,
+    ending,
     has_open_work,
     progress,
     taken_back,
@@ -642,6 +644,7 @@ class _State(Progress):
     """The entry of a plan at rest in a list."""
 
     reverted: Reverted | None = None
+    ending: Ending | None = None
 
 
 _NOTHING = Progress(total=0, pending=0, in_progress=0, completed=0, failed=0, skipped=0, percent_complete=0)
@@ -678,8 +681,11 @@ def _listed(row: tuple[Any, ...]) -> PlanRow:
             version=version,
             seq=seq,
             request=request,
-            progress=_NOTHING if state is None else Progress(**state.model_dump(exclude={"reverted"})),
+            progress=_NOTHING
+            if state is None
+            else Progress(**state.model_dump(exclude={"reverted", "ending"})),
             reverted=None if state is None else state.reverted,
+            ending=None if state is None else state.ending,
         )
         # Bytes that are not text were read as lone surrogates, which cannot be encoded for a client.
         summary.model_dump_json()
@@ -700,7 +706,7 @@ def _outcome(body: str) -> Outcome | None:
 
 def _put_state(connection: sqlite3.Connection, plan: Plan) -> None:
     # Without what is None, so that an older server can read it.
-    state = _State(**progress(plan).model_dump(), reverted=taken_back(plan))
+    state = _State(**progress(plan).model_dump(), reverted=taken_back(plan), ending=ending(plan))
     counted = state.model_dump_json(exclude_none=True)
     connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?, ?)", (plan.plan_id, plan.seq, counted))
     ended = outcome(plan)

@@ -67,7 +67,8 @@ class Situation:
     """The basis of the offers. `feedback` are the steps below which feedback is written, None for the whole plan.
 
     `answers` are those that are written below steps, `words` those of the user's language. `asks_trust`: the user has
-    yet to say that they trust the folders. `moved_on`: the text is of an older version of the plan.
+    yet to say that they trust the folders. `moved_on`: the text is of an older version of the plan. `can_save`: the
+    editor can be asked to save files.
     """
 
     plan: Plan
@@ -75,6 +76,7 @@ class Situation:
     answers: Mapping[StepId, str] = field(default_factory=dict)
     asks_trust: bool = False
     moved_on: bool = False
+    can_save: bool = False
     words: Words = field(default_factory=Words)
 
     def allows(self, action: Action) -> bool:
@@ -149,13 +151,25 @@ def _approve(of: Situation) -> Iterator[_Offer]:
 
 
 def _pause(of: Situation) -> Iterator[_Offer]:
-    title = "Keep for later" if of.plan.status == "pending_approval" else "Pause"
-    yield from _of_plan("pause", title)(of)
+    runs = any(call.running and call.background is None for call in of.plan.open_calls)
+    title = "Pause and stop the command" if runs else "Pause"
+    yield from _of_plan("pause", "Keep for later" if of.plan.status == "pending_approval" else title)(of)
 
 
 def _resume(of: Situation) -> Iterator[_Offer]:
-    kept = of.plan.version > 0 and of.plan.approved_version is None
-    yield from _of_plan("resume", "Back to review" if kept else "Resume", "pause")(of)
+    title = "Run without saving" if _waits_for_files(of) else "Resume"
+    if of.plan.version > 0 and of.plan.approved_version is None:
+        title = "Back to review"
+    yield from _of_plan("resume", title, "pause")(of)
+
+
+def _save_files(of: Situation) -> Iterator[_Offer]:
+    if of.can_save and _waits_for_files(of):
+        yield from _of_plan("resume", "Save and go on", "pause")(of)
+
+
+def _waits_for_files(of: Situation) -> bool:
+    return of.plan.status == "paused" and of.plan.pause_reason == "unsaved_files"
 
 
 def _review(of: Situation) -> Iterator[_Offer]:
@@ -283,6 +297,7 @@ OFFERED: Final[tuple[tuple[str, Callable[[Situation], Iterable[_Offer]]], ...]] 
     ("planloom.reject", _of_plan("reject", "Reject", "review")),
     ("planloom.direct", _of_plan("direct", "Execute directly")),
     ("planloom.pause", _pause),
+    ("planloom.saveFiles", _save_files),
     ("planloom.resume", _resume),
     ("planloom.review", _review),
     (CANCEL, _of_plan("cancel", "Cancel the plan")),

@@ -14,7 +14,7 @@ from planloom.domain.plans.agents import (
     KodaPerspective,
     Perspective,
 )
-from planloom.domain.plans.plan import ENDED, Plan, Progress, Step, progress
+from planloom.domain.plans.plan import Plan, Progress, Step, left_steps, progress
 from planloom.domain.safety.approvals import PlanChange
 from planloom.domain.values import PlanId, StepId
 from planloom.view import approvals, figures, heads, problems, steps
@@ -93,11 +93,11 @@ class PlanView(NamedTuple):
     """A plan as people see it.
 
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or cannot use its
-    model, `causes` what calls for the user: a cause keeps its key until it is answered. `decisions` counts what
-    waits in cards. `partly`: it has completed without all of its steps, which are `left`; `rest` is a request for
-    them. `line` is its head in one line, of a plan under review `asks` says what it asks where each step is reviewed.
-    `facts` are for who wants to know more. `talk`: it is a question with its answer. `changes` are those of a version
-    under review since the one before it. `worked_on`: it holds work that is lost with it.
+    model, `looked` what a draft has looked at last, `causes` what calls for the user: a cause keeps its key until it
+    is answered. `decisions` counts what waits in cards. `partly`: it has completed without all of its steps, which are
+    `left`; `rest` is a request for them. `line` is its head in one line, under review `asks` says what it asks where
+    each step is reviewed. `facts` are for who wants to know more. `talk`: it is a question with its answer. `changes`
+    are those of a version under review since the one before it. `worked_on`: it holds work that is lost with it.
     """
 
     plan: Plan
@@ -121,6 +121,7 @@ class PlanView(NamedTuple):
     pause: str | None
     problem: Explained | None
     thought: str | None
+    looked: tuple[str, ...]
     estimate: str | None
     estimates: tuple[str, ...]
     used: str
@@ -152,16 +153,16 @@ def view(plan: Plan, around: Around) -> PlanView:
     pending = plan.pending
     decisions = sum(map(len, (pending.approvals, pending.questions, pending.recoveries, pending.conflicts)))
     counts = progress(plan)
-    offered = tuple(buttons(Situation(plan=plan, words=t)))
+    offered = tuple(buttons(Situation(plan=plan, can_save=around.can_save, words=t)))
     files = changed_files(plan, t)
     # While a plan is revised, the steps that it had stand.
     shown = steps.views(plan.before_draft or plan if plan.status == "draft" else plan, around, offered)
-    state = state_words(plan, around.waits, counts, t, partly=partly)
+    state = state_words(plan, around.waits, counts, t)
     used_lines = figures.used_lines(plan, around.spent, t)
     return PlanView(
         plan=plan,
         state=state,
-        sign=sign_of(plan, around.waits, partly=partly),
+        sign=sign_of(plan, around.waits),
         waits=waiting_for(plan, t),
         causes=tuple(each.key for each in causes(plan)),
         decisions=decisions,
@@ -179,7 +180,8 @@ def view(plan: Plan, around: Around) -> PlanView:
         verdict=figures.verdict(plan, t),
         pause=figures.pause(plan, t) if decisions == 0 else None,
         problem=problems.of_plan(plan, t),
-        thought=thought(plan, t),
+        thought=_thought(plan, around),
+        looked=plan.last_draft.looked if plan.status == "draft" and plan.last_draft is not None else (),
         estimate=figures.estimate(plan, t),
         estimates=figures.estimates(plan, t),
         used=figures.used(plan, around.spent, t),
@@ -203,13 +205,16 @@ def view(plan: Plan, around: Around) -> PlanView:
 
 def _left(plan: Plan, t: Words) -> tuple[NotDone, ...]:
     """The steps of an ended plan that did not complete, except those whose condition did not hold."""
-    if plan.status not in ENDED:
-        return ()
     reasons = {each.step_id: each.reason for each in plan.report.left} if plan.report is not None else {}
+    numbers = {step.step_id: number for number, step in enumerate(plan.steps, start=1)}
     return tuple(
-        NotDone(step.step_id, number, step.title, _why_left(step, reasons.get(step.step_id, ""), t))
-        for number, step in enumerate(plan.steps, start=1)
-        if step.status != "completed" and not (step.status == "skipped" and step.skip_reason == "condition")
+        NotDone(
+            step.step_id,
+            numbers[step.step_id],
+            step.title,
+            _why_left(step, reasons.get(step.step_id, ""), t),
+        )
+        for step in left_steps(plan)
     )
 
 
@@ -242,6 +247,11 @@ def _draft(plan: Plan) -> DraftView | None:
     if not found.failed and (found.version == 1 or not found.warnings):
         return None
     return DraftView(found.feedback, found.failed, found.warnings)
+
+
+def _thought(plan: Plan, around: Around) -> str | None:
+    wait = around.model_waits.get(None)
+    return problems.of_wait(wait, around.words) if wait is not None else thought(plan, around.words)
 
 
 def thought(plan: Plan, t: Words) -> str | None:

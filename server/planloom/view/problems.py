@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, assert_never
 from planloom.domain.errors import ModelFailed, ModelProblem, PlanloomError
 from planloom.domain.plans.plan import Plan, PlanError
 from planloom.domain.values import Json
+from planloom.models.port import Restarted
 from planloom.view.words import Words
 
 Mend = Literal[
@@ -51,6 +52,17 @@ class Explained(NamedTuple):
     words: str
     mends: tuple[Mend, ...] = ()
     until: datetime | None = None
+
+
+def of_wait(wait: Restarted, t: Words) -> str:
+    """Why a model has not answered yet, and when it is asked again."""
+    why = wait.problem if wait.cause is None else of_model(wait.cause, None, t).words
+    return t(
+        "{0} Attempt {1} follows after a wait of {2}.",
+        why,
+        wait.attempt,
+        t.duration(wait.wait_seconds * 1000),
+    )
 
 
 def of_failure(error: BaseException, now: datetime, t: Words) -> Explained:

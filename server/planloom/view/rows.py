@@ -53,12 +53,10 @@ def facts(step: Step, after: str, changed: int, background: str | None, t: Words
         yield words
 
 
-def note(step: Step, waiting: str | None, retry: str | None, position: str | None, t: Words) -> str | None:
+def note(waiting: str | None, retry: str | None, position: str | None, t: Words) -> str | None:
     """What a row says besides its title: what the step waits for, what has failed before, how far it has come."""
     if waiting is not None:
         return waiting
     if retry is not None:
         return t("retrying: {0}", retry.split("\n", 1)[0])
-    if step.reverted is not None:
-        return t("undone") if step.reverted == "whole" else t("partly undone")
     return position

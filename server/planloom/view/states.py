@@ -9,15 +9,26 @@ from typing import Literal, NamedTuple
 from planloom.domain.changes import Conflict
 from planloom.domain.plans.graph import WAITS, Wait, asked, waits_in_words
 from planloom.domain.plans.outcome import Spent
-from planloom.domain.plans.plan import Plan, PlanStatus, PlanSummary, Progress, Question, Recovery
+from planloom.domain.plans.plan import (
+    Ending,
+    Plan,
+    PlanStatus,
+    PlanSummary,
+    Progress,
+    Question,
+    Recovery,
+    ending,
+)
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import StepId
+from planloom.execution.model_waits import NO_WAITS, Waits
 from planloom.execution.resources import StepWait
 from planloom.service.running.resource_claims import described
 from planloom.view.words import Words
 
 Sign = Literal[
     "waiting",
+    "undone",
     "partly",
     "stalled",
     "draft",
@@ -30,13 +41,16 @@ Sign = Literal[
     "cancelled",
     "rejected",
 ]
-"""The state shown first of a plan: its status, unless it waits for the user or for another step, or is done in part."""
+"""The state shown first of a plan: its status, unless it waits for the user or for another step, was undone, or is done
+with a reservation, which `partly` stands for.
+"""
 
 
 class Around(NamedTuple):
     """The facts in a view besides the plan: who waits for what, the use of models, and the client's language.
 
-    `waited_ms` is how long each step's run has waited for what another step uses, before it waits now.
+    `waited_ms` is how long each step's run has waited for what another step uses, before it waits now. `model_waits` is
+    the work that waits for a model. `can_save`: the editor can be asked to save files.
     """
 
     words: Words
@@ -44,6 +58,8 @@ class Around(NamedTuple):
     waits: tuple[StepWait, ...] = ()
     waited_ms: Mapping[StepId, int] = {}
     waits_since: Mapping[StepId, datetime] = {}
+    model_waits: Waits = NO_WAITS
+    can_save: bool = False
 
 
 class Cause(NamedTuple):
@@ -110,15 +126,17 @@ def resource_words(wait: StepWait, t: Words) -> str:
     return t("waits for the model") if kind == "model" else t("waits for {0}", path or "")
 
 
-def state_words(plan: Plan, waits: Sequence[StepWait], counts: Progress, t: Words, *, partly: bool) -> str:
+def state_words(plan: Plan, waits: Sequence[StepWait], counts: Progress, t: Words) -> str:
     """The state of the plan, in a few words."""
     if _waits_in_cards(plan):
         return _capitalized(waiting_for(plan, t) or "")
     if _stalled(plan, waits):
         return _capitalized(resource_words(waits[0], t))
-    if partly:
+    if (how := ending(plan)) == "partly":
         sentence = "Partly done, {0} of {1}" if counts.completed else "Not done, {0} of {1}"
         return t(sentence, counts.completed, counts.total)
+    if how is not None:
+        return _ending_words(how, t)
     if plan.status == "paused" and plan.version > 0 and plan.approved_version is None:
         return t("Kept for later")
     return status_words(plan.status, t)
@@ -126,9 +144,33 @@ def state_words(plan: Plan, waits: Sequence[StepWait], counts: Progress, t: Word
 
 def summary_state(found: PlanSummary, t: Words) -> tuple[str, Sign]:
     """The state of a plan in a list, in words and by a sign."""
-    if found.status == "completed" and found.progress.completed < found.progress.total:
-        return t("Partly done"), "partly"
-    return status_words(found.status, t), found.status
+    how = found.ending
+    # Older ledgers say no ending.
+    if how is None and found.status == "completed" and found.progress.completed < found.progress.total:
+        how = "partly"
+    if how is None:
+        return status_words(found.status, t), found.status
+    return _ending_words(how, t), _ENDING_SIGNS[how]
+
+
+_ENDING_SIGNS: dict[Ending, Sign] = {
+    "undone": "undone",
+    "partly_undone": "partly",
+    "partly": "partly",
+    "command_failed": "partly",
+}
+
+
+def _ending_words(how: Ending, t: Words) -> str:
+    match how:
+        case "undone":
+            return t("Undone")
+        case "partly_undone":
+            return t("Partly undone")
+        case "partly":
+            return t("Partly done")
+        case "command_failed":
+            return t("Done, but a command failed")
 
 
 def status_words(status: PlanStatus, t: Words) -> str:
@@ -154,12 +196,12 @@ def status_words(status: PlanStatus, t: Words) -> str:
             return t("Cancelled")
 
 
-def sign_of(plan: Plan, waits: Sequence[StepWait], *, partly: bool) -> Sign:
+def sign_of(plan: Plan, waits: Sequence[StepWait]) -> Sign:
     """The state that is shown first of the plan."""
     if _waits_in_cards(plan):
         return "waiting"
-    if partly:
-        return "partly"
+    if (how := ending(plan)) is not None:
+        return _ENDING_SIGNS[how]
     return "stalled" if _stalled(plan, waits) else plan.status
 
 

@@ -21,11 +21,11 @@ from planloom.domain.plans.plan import (
 )
 from planloom.domain.plans.unrolling import is_under_way, most_rounds
 from planloom.domain.values import StepId
-from planloom.execution.resources import StepWait
 from planloom.view.actions import Button
 from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
 from planloom.view.nodes import CheckWords, Rule, check_words, node_words, rules
+from planloom.view.problems import of_wait
 from planloom.view.rows import asks, facts, note
 from planloom.view.states import Around, resource_words, wait_words
 from planloom.view.waves import places
@@ -44,9 +44,10 @@ StepSign = Literal[
     "stalled",
     "unchanged",
     "warning",
+    "undone",
 ]
 S = TypeVar("S", OpenCall, AskedQuestion, Button)
-_WAITING: frozenset[StepSign] = frozenset({"waiting", "stalled", "unchanged", "warning"})
+_WAITING: frozenset[StepSign] = frozenset({"waiting", "stalled", "unchanged", "warning", "undone"})
 _OPEN: frozenset[StepStatus] = frozenset({"pending", "blocked", "ready"})
 
 
@@ -126,7 +127,11 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
         under_way = _under_way(plan, step)
         status = shown[number - 1]
         wait, stall = waits.get(step.step_id), stalls.get(step.step_id)
-        sign, words = _look(step, "running" if under_way else status, wait, stall, t)
+        model_wait = around.model_waits.get(step.step_id)
+        stalled = None if stall is None else resource_words(stall, t)
+        if model_wait is not None:
+            stalled = of_wait(model_wait, t)
+        sign, words = _look(step, "running" if under_way else status, wait, stalled, t)
         worked, clock = _clock(step, around)
         retry, position = _retry(step), _position(plan, step, t) if under_way else None
         found.append(
@@ -138,7 +143,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 sign=sign,
                 words=words,
                 waits=wait,
-                stalled=None if stall is None else resource_words(stall, t),
+                stalled=stalled,
                 calls=calls.get(step.step_id, ()),
                 background=background.get(step.step_id),
                 retry=retry,
@@ -156,7 +161,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 proposal=proposals.get(step.step_id),
                 after=after,
                 used=None if step.usage is None else usage_words(step.usage, t),
-                note=note(step, words if sign in _WAITING else None, retry, position, t),
+                note=note(words if sign in _WAITING else None, retry, position, t),
                 facts=tuple(facts(step, after, changed[step.step_id], background.get(step.step_id), t)),
                 asks=asks(step),
                 wave=placed[number - 1].wave,
@@ -205,12 +210,14 @@ def skip_words(step: Step, t: Words) -> str:
 
 
 def _look(
-    step: Step, status: StepStatus, waits: graph.Wait | None, stall: StepWait | None, t: Words
+    step: Step, status: StepStatus, waits: graph.Wait | None, stalled: str | None, t: Words
 ) -> tuple[StepSign, str]:
     if waits is not None:
         return "failed" if waits == "recovery" else "waiting", wait_words(waits, t)
-    if stall is not None:
-        return "stalled", resource_words(stall, t)
+    if stalled is not None:
+        return "stalled", stalled
+    if step.reverted is not None and status == "completed":
+        return ("undone", t("undone")) if step.reverted == "whole" else ("warning", t("partly undone"))
     match step.result.caveat if step.result is not None else None:
         case "unchanged":
             return "unchanged", t("nothing to change")

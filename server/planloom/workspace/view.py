@@ -312,6 +312,10 @@ class WorkspaceView:
             ]
         )
 
+    async def is_unsaved(self, uri: Uri) -> bool:
+        """Whether a file has text that the disk lacks, in an open buffer or as the editor alone has said."""
+        return await self.is_dirty(uri) or (await self.snapshot(uri)).source == "acknowledged"
+
     async def is_dirty(self, uri: str) -> bool:
         """Whether an open buffer has unsaved text, by comparing it with the disk; False for a closed file.
 

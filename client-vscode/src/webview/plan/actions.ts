@@ -20,6 +20,8 @@ function performed(panel: Panel, plan: Plan, { command, arguments: [, second] }:
     }
     case "restore":
       return () => panel.decide(planId, "planloom/plan/restore", { planId, version, to: Number(second) });
+    case "saveFiles":
+      return () => panel.post({ kind: "saveAndGoOn", planId });
     case "regenerate":
       return () => panel.decide(planId, "planloom/plan/regenerate", { planId, version });
     case "reject":
@@ -49,7 +51,11 @@ export function actionButton(
   const found = offers.find(({ command }) => command === `planloom.${name}`);
   const act = found === undefined ? undefined : performed(panel, plan, found);
   if (found === undefined || act === undefined) return nothing;
-  return (link ? linkButton : button)(as ?? found.title, act, { title: found.title, ...look });
+  return (link ? linkButton : button)(as ?? found.title, act, {
+    title: found.title,
+    ...(as === undefined ? {} : { ariaLabel: found.title }),
+    ...look,
+  });
 }
 
 /** The offers as entries of a menu, without those that stand beside it. */

@@ -16,8 +16,8 @@ import { composed } from "../uiState";
 import { actionButton, actionItems, choiceOf, reviewOf } from "./actions";
 import { perspectives } from "./perspectives";
 
-/** What stands beside the menu, of the actions that the server offers: the first is the main one. */
-const BESIDE = ["approve", "resume", "pause", "cancel"] as const;
+/** How much is shown of what a planner has looked at. */
+const LOOKED = 3;
 
 export function planHeader(panel: Panel, view: PlanView): View {
   const { plan } = view;
@@ -72,35 +72,29 @@ function reviewMenu(panel: Panel, view: PlanView): View {
   })}`;
 }
 
-/** The one or two buttons that matter now. */
-function buttons(panel: Panel, { plan, actions, decisions, problem }: PlanView): View {
+/** The action that matters now, which stands beside the menu. */
+function mainAction({ plan, actions, decisions, problem }: PlanView): string {
+  if (plan.status === "pending_approval") return "approve";
+  if (plan.status === "draft") return "cancel";
+  if (plan.status !== "paused" || decisions > 0 || problem != null) return "pause";
+  return actions.some(({ command }) => command === "planloom.saveFiles") ? "saveFiles" : "resume";
+}
+
+function buttons(panel: Panel, view: PlanView): View {
+  const { plan, actions } = view;
   const { server } = panel.ui;
-  const button = (name: string, look = {}) => actionButton(panel, plan, actions, name, { id: name, ...look });
-  const small = (name: string, glyph: string) =>
-    button(name, {
-      as: icon(glyph),
-      link: true,
-      classes: "icon-button",
-      ariaLabel: actions.find(({ command }) => command === `planloom.${name}`)?.title,
-    });
-  if (plan.status === "pending_approval")
-    return server.kind === "running" && !server.trusted
-      ? mendButtons(panel, ["trust"])
-      : button("approve", { as: t("Start") });
-  if (plan.status === "draft") return small("cancel", "debug-stop");
-  if (decisions === 0 && problem == null && plan.status === "paused") return button("resume");
-  return small("pause", "debug-pause");
+  const name = mainAction(view);
+  if (name === "approve" && server.kind === "running" && !server.trusted) return mendButtons(panel, ["trust"]);
+  const glyph = { cancel: "debug-stop", pause: "debug-pause" }[name];
+  const look = glyph === undefined ? {} : { as: icon(glyph) as View, link: true, classes: "icon-button" };
+  return actionButton(panel, plan, actions, name, { id: name, ...(name === "approve" ? { as: t("Start") } : look) });
 }
 
 /** Everything else that can be done with the plan. */
 function more(panel: Panel, view: PlanView): View {
-  const { plan, actions, live } = view;
+  const { plan, actions } = view;
   const { planId } = plan;
   const { about = false, drawn = false } = panel.forms(planId);
-  const beside =
-    plan.status === "draft"
-      ? ["cancel"]
-      : [...BESIDE.slice(0, live && plan.status !== "pending_approval" ? 3 : 1), "undo", "redo", "restore"];
   const items = [
     {
       label: about ? t("Hide details") : t("Details"),
@@ -114,7 +108,7 @@ function more(panel: Panel, view: PlanView): View {
           act: () => panel.change(planId, (forms) => (forms.drawn = !drawn)),
         }
       : undefined,
-    ...actionItems(panel, plan, actions, beside),
+    ...actionItems(panel, plan, actions, [mainAction(view), "undo", "redo", "restore"]),
     { label: t("Export…"), id: "export", act: () => panel.post({ kind: "export", planId }) },
     { label: t("New request"), id: "new-request", act: () => panel.update((ui) => ({ ...ui, asNew: true })) },
     { label: t("All plans"), id: "to-plans", act: () => panel.post({ kind: "show", what: "plans" }) },
@@ -187,9 +181,9 @@ function progress(view: PlanView): View {
   const { plan, progress: counts } = view;
   if (plan.status === "draft") {
     const tail = draftText(view.streams[""] ?? "");
-    const verdict = view.verdict ?? "";
     return html`<vscode-progress-bar indeterminate aria-label=${t("Drafting the plan")}></vscode-progress-bar>
-      <p class="quiet thought">${shown([view.thought ?? "", verdict].filter(Boolean).join(" · "))}</p>
+      <p class="quiet thought">${shown([view.thought, view.verdict].filter(Boolean).join(" · "))}</p>
+      ${view.looked?.slice(-LOOKED).map((each) => html`<p class="doing quiet">${shown(each)}</p>`)}
       ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail)}</pre>`}`;
   }
   return view.live && plan.status !== "pending_approval" && counts.total > 0

@@ -374,6 +374,7 @@ class PlanSummary(TypedDict, total=False):
     state: str
     sign: Literal[
         "waiting",
+        "undone",
         "partly",
         "stalled",
         "draft",
@@ -431,6 +432,7 @@ class StepView(TypedDict, total=False):
         "stalled",
         "unchanged",
         "warning",
+        "undone",
     ]
     words: str
     skipped: str
@@ -445,6 +447,7 @@ class PlanView(TypedDict, total=False):
     state: str
     sign: Literal[
         "waiting",
+        "undone",
         "partly",
         "stalled",
         "draft",

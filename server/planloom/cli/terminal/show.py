@@ -48,6 +48,7 @@ MARKS = {
     "unchanged": Text("=", "bold"),
     "warning": Text("!", "bold yellow"),
     "partly": Text("!", "bold yellow"),
+    "undone": Text("↶", "bold yellow"),
 }
 """The marks for the signs of plans and steps."""
 CHANGE_STYLES = {

@@ -24,11 +24,11 @@ _STYLES = {
     "cancelled": "yellow",
     "rejected": "yellow",
     "partly": "yellow",
+    "undone": "dim",
     "paused": "bold yellow",
     "waiting": "bold yellow",
     "pending_approval": "bold cyan",
 }
-_REVERTED = {"whole": "taken back", "part": "taken back in part"}
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _INDENT = (0, 0, 0, 2)
 
@@ -59,10 +59,7 @@ def plans_table(
 
 
 def _listed_status(plan: PlanSummary) -> Text:
-    """Where the plan stands, and whether its changes were taken back."""
-    reverted = plan.get("reverted")
-    words = f"{plan['state']}, {_REVERTED[reverted]}" if reverted else plan["state"]
-    return Text(words, "dim" if reverted == "whole" else _STYLES.get(plan["sign"], ""))
+    return Text(plan["state"], _STYLES.get(plan["sign"], ""))
 
 
 def age(time: str, now: datetime) -> str:
@@ -119,8 +116,9 @@ def _step(shown: StepView) -> Table:
     result = step.get("result") or {}
     note = shown.get("skipped") or result.get("error")
     note = note or show.step_summary(result.get("summary"), step.get("description", ""))
-    lines = (note, _REVERTED.get(step.get("reverted") or ""))
-    return show.step_line(shown, shown["sign"], "\n".join(filter(None, lines)))
+    if step.get("reverted"):
+        note = "\n".join(filter(None, (note, shown["words"])))
+    return show.step_line(shown, shown["sign"], note or "")
 
 
 def _waiting(view: PlanView) -> Iterator[Text]:

@@ -37,13 +37,9 @@ def heading(view: PlanView) -> Text:
     mark = "!" if caveats and sign == "completed" else show.MARKS.get(sign, Text("")).plain
     count = f"  {progress['completed']} of {counted(progress['total'], 'step')} done."
     # A plan that is done in part is counted in its words.
-    is_counted = not view["partly"] and progress["total"] > (1 if sign == "completed" else 0)
+    is_counted = sign not in ("partly", "undone") and progress["total"] > (1 if sign == "completed" else 0)
     but = f"  But {visible('; '.join(caveats))}." if caveats else ""
-    back = {file["state"] == "reverted" for file in view["files"] if file["state"] in ("applied", "reverted")}
-    taken = "" if True not in back else ", taken back in part" if False in back else ", taken back"
-    return Text.assemble(
-        (f"{mark} {view['state']}{taken}.".lstrip(), style), count if is_counted else "", but
-    )
+    return Text.assemble((f"{mark} {view['state']}.".lstrip(), style), count if is_counted else "", but)
 
 
 def report_parts(view: PlanView, folders: Sequence[Path], *, steps: bool = True) -> Iterator[RenderableType]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planloom.domain.plans.graph import waits_in_words
-from planloom.domain.plans.plan import Plan, taken_back
+from planloom.domain.plans.plan import Plan, ending
 
 STEPS: Final = "## Steps"
 """The line below which the steps stand."""
@@ -54,10 +54,18 @@ class Top(NamedTuple):
         return (self.title, self.request, self.summary) == (other.title, other.request, other.summary)
 
 
+_ENDINGS = {
+    "undone": "undone",
+    "partly_undone": "undone in part",
+    "partly": "not all of it",
+    "command_failed": "but a command failed",
+}
+
+
 def head_values(plan: Plan) -> dict[str, str]:
     """The text at the top of the document."""
-    undone = {None: None, "whole": "undone", "part": "undone in part"}[taken_back(plan)]
-    status = ", ".join(filter(None, (plan.status.replace("_", " "), undone, waits_in_words(plan))))
+    but = _ENDINGS[how] if (how := ending(plan)) is not None else None
+    status = ", ".join(filter(None, (plan.status.replace("_", " "), but, waits_in_words(plan))))
     return {"plan": plan.plan_id, "version": str(plan.version), "status": status}
 
 

@@ -287,13 +287,20 @@ def model_used(plan: Plan, event: ev.ModelUsed, _at: Instant) -> Plan:
     return with_usage(plan, event.usage, event.model)
 
 
+LOOKED = 8
+"""How much of what a draft has looked at is shown."""
+
+
 @folds(ev.Log, when=ANY)
 def log(plan: Plan, event: ev.Log, at: Instant) -> Plan:
-    """The plan with a message for the user; a warning before the plan is approved is about its draft."""
+    """The plan with a message for the user; one before the plan is approved is about its draft."""
     with_line = logged(plan, LogLine(level=event.level, message="{0}", values=(event.message,), at=at))
     draft = plan.last_draft
-    if draft is None or event.level in ("debug", "info") or plan.status not in ("draft", "pending_approval"):
+    if draft is None or event.level == "debug" or plan.status not in ("draft", "pending_approval"):
         return with_line
+    if event.level == "info":
+        looked = (*draft.looked, event.message)[-LOOKED:]
+        return updated(with_line, last_draft=updated(draft, looked=looked))
     return updated(with_line, last_draft=updated(draft, warnings=(*draft.warnings, event.message)))
 
 

@@ -1,6 +1,6 @@
 """A plan and its steps, as they are written and as they stand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 from pydantic import Field, model_validator
@@ -17,7 +17,7 @@ from planloom.domain.plans.commands import (
     running_in_background,
 )
 from planloom.domain.plans.outputs import in_words, output_reference, output_references
-from planloom.domain.plans.report import Report, StepCaveat
+from planloom.domain.plans.report import Report, ReportedCommand, StepCaveat
 from planloom.domain.safety.approvals import Approval, Effect, PlanChange
 from planloom.domain.safety.confinement import GivenConfinement
 from planloom.domain.values import (
@@ -284,6 +284,13 @@ class ExecutedTool(Value):
         return frozenset(self.files.values())
 
     @property
+    def command_key(self) -> tuple[str, str]:
+        """Its command and that one's folder, by which runs are known as the same."""
+        words = self.args.get("command")
+        command = " ".join(map(str, words)) if isinstance(words, list) else str(words or self.tool)
+        return command, str(self.args.get("cwd") or "")
+
+    @property
     def is_failed_command(self) -> bool:
         """Whether it is a command that has failed. One in the background that was stopped need not have."""
         how = self.outcome
@@ -462,6 +469,11 @@ class Step(Value):
         return tuple(Uri(uri) for uri, fate in files if fate == "doubtful")
 
     @property
+    def is_done(self) -> bool:
+        """Whether it is completed, its changes are made, and they were not taken back."""
+        return self.status == "completed" and not self.staged and self.reverted != "whole"
+
+    @property
     def failed_command(self) -> ExecutedTool | None:
         """The last command of its run if that failed; one that states no outcome hides no earlier one that does."""
         ran = [call for call in self.tools_executed[self.calls_closed :] if call.outcome is not None]
@@ -538,12 +550,16 @@ class AskedQuestion(Value):
 
 
 class DraftOutcome(Value):
-    """The draft that was asked for last, until its plan is approved: `failed` if the version before it is back."""
+    """The draft that was asked for last, until its plan is approved: `failed` if the version before it is back.
+
+    `looked` says what was looked at for it last, each in a few words.
+    """
 
     version: int
     feedback: str | None = None
     failed: bool = False
     warnings: tuple[str, ...] = ()
+    looked: tuple[str, ...] = ()
 
 
 class LogLine(Value):
@@ -746,6 +762,12 @@ class Progress(Value):
     percent_complete: int = 0
 
 
+Ending = Literal["undone", "partly_undone", "partly", "command_failed"]
+"""How an ended plan is not what its status says: its changes were taken back, all or some; it completed without all of
+its steps; a command failed at the end.
+"""
+
+
 class PlanSummary(Value):
     """A plan in a list."""
 
@@ -760,6 +782,7 @@ class PlanSummary(Value):
     updated_at: Instant
     progress: Progress
     reverted: Reverted | None = None
+    ending: Ending | None = None
 
 
 def taken_back(plan: Plan) -> Reverted | None:
@@ -770,6 +793,34 @@ def taken_back(plan: Plan) -> Reverted | None:
     if shares <= {None}:
         return None
     return "whole" if shares == {"whole"} else "part"
+
+
+def left_steps(plan: Plan) -> tuple[Step, ...]:
+    """The steps of an ended plan that did not complete, except those whose condition did not hold."""
+    if plan.status not in ENDED:
+        return ()
+    undone = (step for step in plan.steps if step.status != "completed")
+    return tuple(step for step in undone if step.skip_reason != "condition" or step.status != "skipped")
+
+
+def failing(plan: Plan, commands: Iterable[ReportedCommand]) -> tuple[ReportedCommand, ...]:
+    """The commands that ended a done step of the plan and whose last run has failed."""
+    done = (step for step in plan.steps if step.is_done and step.result is not None)
+    last = {call.command_key[0] for step in done if (call := step.failed_command) is not None}
+    return tuple(each for each in commands if each.failed and not each.denied and each.command in last)
+
+
+def ending(plan: Plan) -> Ending | None:
+    """What is to be said of an ended plan beside its status, the most important first."""
+    if plan.status not in ENDED:
+        return None
+    if (reverted := taken_back(plan)) is not None:
+        return "undone" if reverted == "whole" else "partly_undone"
+    if plan.status != "completed":
+        return None
+    if left_steps(plan):
+        return "partly"
+    return "command_failed" if plan.report is not None and failing(plan, plan.report.commands) else None
 
 
 def summary(plan: Plan) -> PlanSummary:
@@ -787,6 +838,7 @@ def summary(plan: Plan) -> PlanSummary:
         updated_at=plan.updated_at or plan.created_at,
         progress=progress(plan),
         reverted=taken_back(plan),
+        ending=ending(plan),
     )
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from planloom.domain.changes import Changeset, DeleteFile, EditRecord, sha256
+from planloom.domain.errors import WrongState
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import SETTLED, Plan
 from planloom.domain.values import PlanId, Sha256, Uri
@@ -44,8 +45,8 @@ class UnsavedFiles(Exception):
             return f"A command is next, and the changes before it cannot be made: {self.why}"
         files = "this file has" if len(self.names) == 1 else "these files have"
         return (
-            f"A command is next, and {files} unsaved changes: {listed(self.names, 10)}. Save them, or resume to"
-            " run it without."
+            f"A command is next, and {files} unsaved changes: {listed(self.names, 10)}. The"
+            " plan goes on once they are saved; or resume it to run the command without."
         )
 
 
@@ -94,6 +95,25 @@ class UnsavedFileSaver:
             await self._save_own(dirty)
             dirty = await self._dirty(plan)
         return dirty
+
+    async def save_waiting(self, plan_id: PlanId) -> Plan | None:
+        """Have the editor save the files that a plan waits for, at the user's request; the plan goes on.
+
+        Raises WrongState if the editor cannot be asked to save, or has not saved one of them.
+        """
+        answer = None
+        if self._session.editor.capabilities.save:
+            with suppress(EditorSilent):
+                answer = await self._session.editor.save(tuple(self._waiting.get(plan_id, ())))
+        plan = self._plan_store.load(plan_id)
+        status = "" if plan is None else plan.status
+        if answer is None:
+            raise WrongState("The editor cannot be asked to save files: save them yourself.", status=status)
+        if answer.failed:
+            names = listed([self._name(normalized(each.uri)) for each in answer.failed], 10)
+            raise WrongState(f"Not saved: {names}. {answer.failed[0].reason}", status=status)
+        await self._resume_if_saved(plan_id)
+        return self._plan_store.load(plan_id)
 
     async def on_edit_applied(self, plan: Plan, edit: EditRecord) -> None:
         """Have the editor save files that only Planloom has changed, if `edits.save` is `always`; not after an undo."""

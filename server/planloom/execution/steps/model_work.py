@@ -26,7 +26,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.plans.plan import FileRead, Plan, Step
 from planloom.domain.plans.revision import check_line
-from planloom.domain.values import Args, Sha256, Uri
+from planloom.domain.values import Args, PlanId, Sha256, StepId, Uri
 from planloom.execution.commands.running import CancelledByUser
 from planloom.execution.effects.previous_calls import call_fate, changed_so_far, earlier_results, not_made
 from planloom.execution.effects.proposals import Denied
@@ -40,7 +40,7 @@ from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.execution.steps.tool_runner import StepToolRunner
 from planloom.intake.render import Rendered
 from planloom.intake.surroundings.sections import Surroundings
-from planloom.models.port import Capabilities, Model
+from planloom.models.port import CallWritten, Capabilities, Model
 from planloom.models.tokens import TokenCounter
 from planloom.tools.catalog import READ_FILE
 from planloom.tools.registry import Registry
@@ -68,6 +68,10 @@ class ModelSource(Protocol):
         """The model to use now; None if there is none."""
         ...
 
+    async def for_work(self, plan_id: PlanId, step_id: StepId) -> Model | None:
+        """The model to use now for a step, whose waits are reported."""
+        ...
+
     def no_model(self) -> ModelFailed:
         """The failure of what needs a model where there is none."""
         ...
@@ -75,6 +79,10 @@ class ModelSource(Protocol):
 
 class SubmittedPlans(Protocol):
     """Puts the plan that the model of a direct run has submitted to review."""
+
+    def reader(self) -> Callable[[CallWritten | None], str]:
+        """Reads what is written of a plan that is being submitted; the words are those of its steps."""
+        ...
 
     def problem(self, plan: Plan, running: Step, submitted: Args) -> str:
         """Why the arguments of `submit_plan` are no plan, as a phrase; empty if they are one."""
@@ -117,7 +125,7 @@ class ModelWork:
 
     async def run(self, run: StepRun, attachments: Rendered, clock: StepClock, output: str = "") -> Outcome:
         """Let the model work on the step with the tools of its agent. `output` is that of the step's literal call."""
-        model = await self._models.current()
+        model = await self._models.for_work(run.plan_id, run.step_id)
         if model is None:
             raise self._models.no_model()
         step, settings = run.step, run.session.settings
@@ -162,6 +170,7 @@ class ModelWork:
             spend=run.spend,
             allow=run.require_budget,
             waiting=run.waiting,
+            written=self._showing(run),
         )
         with self._context_factory.call_cache() as call_cache:
             runner = StepToolRunner(run, self._staging, tools, of_plan, self._context_factory, call_cache)
@@ -237,6 +246,16 @@ class ModelWork:
         left = most - len(reports) - len(commands.text)
         files = await files_read(run.plan.files_read, context, left) if may_read else ()
         return (Section("PERSPECTIVES (data)", reports), *files, commands)
+
+    def _showing(self, run: StepRun) -> Callable[[CallWritten | None], None]:
+        """Shows the steps of a plan that the model of a direct run is writing."""
+        read = self._submitted.reader()
+
+        def show(piece: CallWritten | None) -> None:
+            if words := read(piece):
+                self._context_factory.stream(run.plan_id, run.step_id, "text", words)
+
+        return show
 
     def _counter(self, model: Model) -> TokenCounter:
         """The model's token counter, which is kept with what it has learnt."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from planloom.agent.plan_spec import SUBMIT_PLAN
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.editing import EditRefused, MoveStep, StepEdit, edit_plan
 from planloom.domain.plans.plan import Plan, Step, StepResult
@@ -146,7 +147,7 @@ class PlanRevisions:
             approval_id=ApprovalId(uuid.uuid4().hex),
             plan_id=self._run.plan_id,
             step_id=self._run.step_id,
-            tool="submit_plan",
+            tool=SUBMIT_PLAN,
             proposal=proposal.digest,
             effect="write",
             title=f"Change {what}{why}",

@@ -22,6 +22,7 @@ from planloom.view.plan_view import PlanView, view
 from planloom.view.states import Around, summary_state
 
 if TYPE_CHECKING:
+    from planloom.execution.model_waits import Waits
     from planloom.execution.resources import StepWait
     from planloom.service.requests import StreamDelta
     from planloom.view.words import Words
@@ -47,13 +48,15 @@ class _Followed:
     """A plan that the client follows: as it is now, and as the client has it.
 
     `waits` are its steps that wait for what other steps use, `since` is when each began to, `waited_ms` how long their
-    runs waited before. `due`: something has changed since the last message; None if the next one may be sent at once.
+    runs waited before, `model_waits` is the work that waits for a model. `due`: something has changed since the last
+    message; None if the next one may be sent at once.
     `begun`: a run has begun that the client has not been shown.
     """
 
     plan: Plan | None = None
     sent: _Sent | None = None
     waits: tuple[StepWait, ...] = ()
+    model_waits: Waits = field(default_factory=dict)
     since: dict[StepId, datetime] = field(default_factory=dict)
     waited_ms: dict[StepId, int] = field(default_factory=dict)
     due: bool | None = None
@@ -70,13 +73,19 @@ class Views:
         spent: Callable[[Plan], Spent],
         words: Words,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        can_save: bool = False,
     ) -> None:
-        """`spent` returns what a plan has used of models. While the client is `congested`, nothing is sent."""
+        """`spent` returns what a plan has used of models. While the client is `congested`, nothing is sent.
+
+        `can_save`: the editor can be asked to save files.
+        """
         self._notify = notify
         self._congested = congested
         self._spent = spent
         self._words = words
         self._clock = clock
+        self._can_save = can_save
         self._plans: OrderedDict[PlanId, _Followed] = OrderedDict()
 
     def on_event(self, recorded: ev.Recorded, after: Plan) -> None:
@@ -104,6 +113,12 @@ class Views:
                 passed = max(0, round((now - since).total_seconds() * 1000))
                 followed.waited_ms[step_id] = followed.waited_ms.get(step_id, 0) + passed
         followed.waits, followed.since = waits, {each: followed.since.get(each, now) for each in ids}
+        self._changed(followed)
+
+    def on_model_waits(self, plan_id: PlanId, waits: Waits) -> None:
+        """Show which work of a plan waits for a model that is asked again."""
+        followed = self._follow(plan_id)
+        followed.model_waits = waits
         self._changed(followed)
 
     def whole(self, plan: Plan) -> wire.ViewResult:
@@ -174,7 +189,16 @@ class Views:
 
     def _view(self, followed: _Followed, plan: Plan) -> PlanView:
         spent = self._spent(plan)
-        return view(plan, Around(self._words, spent, followed.waits, followed.waited_ms, followed.since))
+        around = Around(
+            self._words,
+            spent,
+            followed.waits,
+            followed.waited_ms,
+            followed.since,
+            followed.model_waits,
+            self._can_save,
+        )
+        return view(plan, around)
 
 
 def _kept(followed: _Followed, shown: PlanView, head: dict[str, Any]) -> int:

@@ -233,7 +233,7 @@ def _placed(view: View) -> Iterator[tuple[Button, Place]]:
     feedback = tuple(dict.fromkeys(each.step_id for each in feedback_in(view.written)))
     answers = answers_in(view.written)
     for button in buttons(
-        Situation(view.plan, feedback, answers, view.asks_trust, view.moved_on, view.words)
+        Situation(view.plan, feedback, answers, view.asks_trust, view.moved_on, words=view.words)
     ):
         place = places.get(button.step_id) if button.step_id is not None else None
         yield button, place or top

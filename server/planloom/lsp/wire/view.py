@@ -231,11 +231,10 @@ class PlanHead(Wire):
     """A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`.
 
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or its model cannot
-    be used. A cause in `causes` calls for the user until it
-    is answered; `decisions` counts the cards. `partly`: it has completed without the steps of `left`; `rest` is a
-    request for them. `workedOn`: it holds work that is lost with it. `line` is its head in one line; under review
-    `asks` says what it asks where each step is reviewed. `facts` are for who wants to know more. `talk`: it is a
-    question with its answer, which has changed and run nothing.
+    be used, `looked` what a draft has looked at last. A cause in `causes` calls for the user until it is answered;
+    `decisions` counts the cards. `partly`: it has completed without the steps of `left`; `rest` is a request for them.
+    `workedOn`: it holds work that is lost with it. `line` is its head in one line, `asks` what it asks under review
+    where each step is reviewed. `facts` are for who wants to know more. `talk`: it is a question with its answer.
     """
 
     plan: Plan
@@ -259,6 +258,7 @@ class PlanHead(Wire):
     pause: Maybe[str] = None
     problem: Maybe[Explained] = None
     thought: Maybe[str] = None
+    looked: MaybeMany[str] = None
     estimate: Maybe[str] = None
     estimates: MaybeMany[str] = None
     used: str

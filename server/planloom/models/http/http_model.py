@@ -36,6 +36,7 @@ from planloom.models.port import (
     HOSTED_CONTEXT,
     LARGE_CONTEXT,
     UNKNOWN_CONTEXT,
+    CallWritten,
     Capabilities,
     Effort,
     ModelEvent,
@@ -290,7 +291,11 @@ class HttpModel:
                 ):
                     before = reader.progress
                     for event in reader.feed(data):
-                        written += len(event.text) if isinstance(event, TextDelta | ReasoningDelta) else 0
+                        written += (
+                            len(event.text)
+                            if isinstance(event, TextDelta | ReasoningDelta | CallWritten)
+                            else 0
+                        )
                         yield event
                     if written > most * CHARACTERS_A_TOKEN:
                         raise AnswerUnusable(f"it is longer than the {most} tokens that the model can hold")

@@ -38,14 +38,14 @@ async def with_retries(
         sleep=_left_to_the_caller,
         reraise=True,
     )
-    problem = ""
+    problem, cause = "", None
     try:
         async for each in retrying:
             state = each.retry_state
             if state.attempt_number > 1:
                 # The reader hears of a wait before it begins, so it is here and not in tenacity.
                 wait = state.upcoming_sleep
-                yield Restarted(problem=problem, attempt=state.attempt_number, wait_seconds=wait)
+                yield Restarted(problem=problem, attempt=state.attempt_number, wait_seconds=wait, cause=cause)
                 await sleep(wait)
             try:
                 async with contextlib.aclosing(attempt()) as events:
@@ -53,7 +53,7 @@ async def with_retries(
                         yield event
                 return
             except Transient as failed:
-                problem = failed.failure.message
+                problem, cause = failed.failure.message, failed.failure.problem
                 with each:
                     raise
     except Transient as failed:

@@ -10,11 +10,12 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from planloom.domain.errors import ContextOverflow, ModelFailed, StorageFailed
+from planloom.domain.errors import ModelFailed, StorageFailed
 from planloom.domain.safety.known_keys import KnownKeys
 from planloom.domain.values import Json
 from planloom.models.offline.scripted import Fault, FaultKind
 from planloom.models.port import (
+    CallWritten,
     Capabilities,
     Model,
     ModelEvent,
@@ -63,7 +64,9 @@ class Recording:
         """The events; pieces that together contain a key are joined, and the key is masked."""
         for _, same in groupby(events, type):
             run = tuple(same)
-            whole = "".join(each.text for each in run if isinstance(each, TextDelta | ReasoningDelta))
+            whole = "".join(
+                each.text for each in run if isinstance(each, TextDelta | ReasoningDelta | CallWritten)
+            )
             masked = self._keys.masked_log(whole)
             yield from run if masked == whole else (run[0].model_copy(update={"text": masked}),)
 
@@ -104,7 +107,7 @@ class RecordingModel:
                 async for event in stream:
                     events.append(event)
                     yield event
-        except (ModelFailed, ContextOverflow) as failure:
+        except ModelFailed as failure:
             fault = Fault(kind=FAULTS[failure.code], message=failure.message, hint=failure.hint)
             raise
         except (GeneratorExit, asyncio.CancelledError):

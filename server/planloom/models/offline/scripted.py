@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Literal
 
@@ -13,6 +14,7 @@ from planloom.domain.values import Args, CallId, Value
 from planloom.models.port import (
     CallBroken,
     CallMade,
+    CallWritten,
     Capabilities,
     Finished,
     FinishReason,
@@ -110,6 +112,9 @@ class Turn(Value):
             yield TextDelta(text=self.text[start : start + CHUNK])
         for index, call in enumerate(self.calls, start=1):
             call_id = call.call_id or CallId(f"call_{number}_{index}")
+            written = json.dumps(call.arguments, ensure_ascii=False)
+            for start in range(0, len(written), CHUNK):
+                yield CallWritten(name=call.name, text=written[start : start + CHUNK])
             yield CallMade(call=ToolCall(call_id=call_id, name=call.name, arguments=call.arguments))
         yield from self.broken_calls
         if self.prompt_tokens is not None or self.completion_tokens is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planloom.domain.errors import ModelFailed
-from planloom.domain.model_text.surrogates import Joiner
+from planloom.domain.model_text.surrogates import Joiner, mend
 from planloom.domain.values import Json
 from planloom.models.http.json_text import list_of
 from planloom.models.port import (
@@ -83,6 +83,14 @@ class StreamAccumulator:
         self.progress += 1
         text = self._reasoning.add(piece)
         return (ReasoningDelta(text=text),) if text else ()
+
+    def add_call(self, fragment: Mapping[str, Json]) -> tuple[ModelEvent, ...]:
+        """Add a fragment of a call, in OpenAI's format."""
+        written = self.calls.add(fragment)
+        if written is None:
+            return ()
+        self.progress += 1
+        return (written.model_copy(update={"text": mend(written.text)}),) if written.text else ()
 
     def keep_reasoning(self, field: str, piece: str) -> None:
         """Keep a piece of reasoning that the server wants back in this field of the message."""

@@ -248,8 +248,7 @@ class AnthropicReader(StreamAccumulator):
                 text_of(arguments) if not isinstance(arguments, dict) else _compact(arguments)
             )
         function: dict[str, Json] = {"name": name, "arguments": arguments}
-        self.progress += self.calls.add({"index": index, "id": call_id, "function": function})
-        return ()
+        return self.add_call({"index": index, "id": call_id, "function": function})
 
     def _count(self, usage: Mapping[str, Json]) -> None:
         parts = [

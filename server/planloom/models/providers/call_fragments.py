@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import CallId, Json
 from planloom.models.http.json_text import Unreadable, count_of, object_of, read_arguments, text_of
-from planloom.models.port import CallBroken, CallMade, ModelEvent, ModelRequest, ToolCall
+from planloom.models.port import CallBroken, CallMade, CallWritten, ModelEvent, ModelRequest, ToolCall
 
 STRUCTURE = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
 MAX_CALLS = 256
@@ -60,24 +60,24 @@ class CallFragments:
     def __len__(self) -> int:
         return len(self._calls)
 
-    def add(self, fragment: Mapping[str, Json]) -> bool:
-        """Add one fragment in OpenAI's format; False if it is empty or exceeds `MAX_CALLS`."""
+    def add(self, fragment: Mapping[str, Json]) -> CallWritten | None:
+        """Add one fragment in OpenAI's format; None if it is empty or exceeds `MAX_CALLS`."""
         function = object_of(fragment.get("function"))
         name = text_of(function.get("name")).strip()
         arguments = function.get("arguments")
         call_id = text_of(fragment.get("id"))
         if not name and not call_id and not arguments:
-            return False
+            return None
         call = self._call_of(count_of(fragment.get("index")), call_id, name, arguments)
         if call is None:
-            return False
+            return None
         call.call_id = call.call_id or call_id
         call.name = call.name or name
         if isinstance(arguments, str):
             call.write(arguments)
         elif arguments is not None:
             call.value = arguments
-        return True
+        return CallWritten(name=call.name, text=text_of(arguments))
 
     def events(self, *, cut: bool) -> tuple[ModelEvent, ...]:
         """The calls in order. `cut`: the answer was truncated."""

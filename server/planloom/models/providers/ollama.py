@@ -170,7 +170,8 @@ class OllamaReader(StreamAccumulator):
         for number, call in enumerate(map(object_of, list_of(message.get("tool_calls"))), len(self.calls)):
             function = object_of(call.get("function"))
             # Each call is complete, and some versions give all of them the index 0.
-            self.progress += self.calls.add({"index": number, "id": call.get("id"), "function": function})
+            whole = {"index": number, "id": call.get("id"), "function": function}
+            self.progress += self.calls.add(whole) is not None
         if data.get("done") is True:
             self.set_usage(count_of(data.get("prompt_eval_count")), count_of(data.get("eval_count")))
             self.finish(text_of(data.get("done_reason")) or "stop")

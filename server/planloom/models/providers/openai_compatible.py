@@ -217,10 +217,10 @@ class OpenAIReader(StreamAccumulator):
         if "refusal" in given:
             events.extend(self.add_text(text_of(delta["refusal"])))
         if "tool_calls" in given:
-            fragments = map(object_of, list_of(delta["tool_calls"]))
-            self.progress += sum(map(self.calls.add, fragments))
+            for fragment in map(object_of, list_of(delta["tool_calls"])):
+                events.extend(self.add_call(fragment))
         if "function_call" in given:
-            self.progress += self.calls.add({"index": 0, "function": object_of(delta["function_call"])})
+            events.extend(self.add_call({"index": 0, "function": object_of(delta["function_call"])}))
         return events
 
     def _content(self, content: Json) -> list[ModelEvent]:

@@ -165,8 +165,8 @@ class ResponsesReader(StreamAccumulator):
             case "reasoning_summary_text.delta" | "reasoning_text.delta":
                 return self.add_reasoning(delta)
             case "function_call_arguments.delta":
-                self.progress += self.calls.add({"index": index, "function": {"arguments": delta}})
                 self._begun.add(index)
+                return self.add_call({"index": index, "function": {"arguments": delta}})
         if data.get("error"):
             raise AnswerRefused(refusal_in(data))
         return ()
@@ -179,7 +179,7 @@ class ResponsesReader(StreamAccumulator):
                 function: dict[str, Json] = {"name": item.get("name"), "arguments": whole}
                 if whole or not done:
                     call: dict[str, Json] = {"index": index, "id": item.get("call_id"), "function": function}
-                    self.progress += self.calls.add(call)
+                    return self.add_call(call)
             case "message" if done:
                 if phase := text_of(item.get("phase")):
                     self.kept.append(Reasoning(provider=self.provider, data={"phase": phase}))

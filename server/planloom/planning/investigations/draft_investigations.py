@@ -16,7 +16,7 @@ from planloom.agent.task import GaveUp, RunLimits
 from planloom.domain.errors import BudgetExhausted
 from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.plan import Plan, Usage
-from planloom.models.port import Model, ToolSpec
+from planloom.models.port import CallWritten, Model, ToolCall, ToolSpec
 from planloom.models.tokens import TokenCounter
 from planloom.planning.estimates import ModelSpeed
 from planloom.planning.investigations.read_only import ReadOnlyToolRunner
@@ -26,6 +26,7 @@ from planloom.planning.model.stopwatch import Stopwatch
 from planloom.planning.port import PlannerEvent, PlanningRequest, RequestUsage, ThinkingText, ToolUsed
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry
+from planloom.tools.tool import ToolResult
 
 WEAK_ANSWER_TOKENS = 2_048
 """The most tokens of an answer where tools are not native; a weak model that repeats itself is cut off."""
@@ -62,6 +63,7 @@ class InvestigationKind(NamedTuple, Generic[R]):
     """Who investigates a request and for what: an agent for its report, or without an agent the planner for the plan.
 
     `turns` and `calls` are the most that it makes. With an `opening` the steps of the plan continue its conversation.
+    `written` gets what is written of calls, see `RunLimits`.
     """
 
     system: str
@@ -70,6 +72,7 @@ class InvestigationKind(NamedTuple, Generic[R]):
     calls: int
     agent: Agent | None = None
     opening: Opening | None = None
+    written: Callable[[CallWritten | None], None] = lambda _: None
 
 
 class DraftInvestigations:
@@ -106,11 +109,7 @@ class DraftInvestigations:
             self._tools if opening is None else opening.tools,
             self._context(),
             self.options.call_seconds,
-            lambda call, result: emit(
-                ToolUsed(
-                    agent=kind.agent, ok=result.ok or result.ended, summary=f"{call.name}: {result.summary}"
-                )
-            ),
+            lambda call, result: emit(ToolUsed(_told(call, result), kind.agent)),
             offers_all=opening is not None,
         )
         can = await self.model.capabilities()
@@ -138,7 +137,7 @@ class DraftInvestigations:
             question,
             kind.report,
             FixedContextWindow(whole - answer, results, self._counter),
-            self._run_limits(min(kind.calls, self.options.calls), runner, emit),
+            self._run_limits(kind, runner, emit),
             answer_tokens=None if can.tools else answer,
             turns=kind.turns,
             opening=opening,
@@ -150,7 +149,7 @@ class DraftInvestigations:
                 self.files_read = with_read(self.files_read, read)
             self.commands_run += tuple(runner.runs)
 
-    def _run_limits(self, calls: int, runner: ReadOnlyToolRunner, emit: Emit) -> RunLimits:
+    def _run_limits(self, kind: InvestigationKind[R], runner: ReadOnlyToolRunner, emit: Emit) -> RunLimits:
         watch = Stopwatch()
 
         def allow() -> None:
@@ -169,12 +168,13 @@ class DraftInvestigations:
 
         return RunLimits(
             tools=runner.tools,
-            limit=calls,
+            limit=min(kind.calls, self.options.calls),
             completion_seconds=self.options.call_seconds,
             fallback=self.options.fallback,
             stream=stream,
             spend=spend,
             allow=allow,
+            written=kind.written,
         )
 
     def _allow(self) -> None:
@@ -188,6 +188,11 @@ class DraftInvestigations:
                 f"The draft has used up its token budget with {self._tokens} tokens (budget.maxTokens)."
             )
         self._requests += 1
+
+
+def _told(call: ToolCall, result: ToolResult) -> str:
+    """A call for the user; the reason why one failed does not say which it was."""
+    return result.summary if result.ok or result.ended else f"{call.name}: {result.summary}"
 
 
 def _characters(tools: Sequence[ToolSpec]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from planloom.domain.changes import EditedFile, EditRecord, sha256
@@ -12,7 +13,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.events.reverts import standing, undone
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Grant
-from planloom.domain.values import PlanId, StepId
+from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.reconcile import journal_files
 from planloom.execution.effects.unsaved import save_own
@@ -23,6 +24,7 @@ from planloom.service.requests import UndoResult
 from planloom.service.running.states import ALLOWED
 from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Compaction
+from planloom.workspace.editor import EditorSilent
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.outcomes import (
@@ -97,7 +99,11 @@ class UndoService:
                 folders=() if redo else reverted_folders(plan.edits),
             )
             await self._require_harmless(plan, chosen, reversal)
-            await self._apply(plan, chosen, reversal, step_id, redo)
+            saved = await self._saved(reversal)
+            try:
+                await self._apply(plan, chosen, reversal, step_id, redo)
+            finally:
+                await self._save(saved)
             return await self._record(plan, chosen, reversal)
 
     def _require_texts(
@@ -171,6 +177,23 @@ class UndoService:
                     raise _refused(plan, f"You are changing the same lines of {names}.")
                 case _:
                     raise _refused(plan, "The files changed meanwhile. Try again.")
+
+    async def _saved(self, reversal: Reversal) -> tuple[Uri, ...]:
+        """The files, by the names that they will have, of which the disk has the text that is taken back."""
+        changes = reversal.changeset.changes
+        unsaved = [change.uri for change in changes if await self._session.view.is_dirty(change.uri)]
+        ends = (change.ends[-1] for change in changes if change.uri not in unsaved)
+        return tuple(dict.fromkeys(ends))
+
+    async def _save(self, uris: tuple[Uri, ...]) -> None:
+        """Have the editor save files that were saved before, so that the disk never holds half of an undo."""
+        session = self._session
+        if not session.editor.capabilities.save or session.settings.edits.save == "never":
+            return
+        now = [uri for uri in uris if await session.view.is_unsaved(uri)]
+        if now:
+            with suppress(EditorSilent):
+                await session.editor.save(tuple(now))
 
     async def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
         happened: list[ev.Event] = []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 
 from planloom.domain.errors import (
     DEFECT,
     ModelFailed,
     ModelProblem,
-    OwnedElsewhere,
     PlanloomError,
     StorageFailed,
 )
@@ -65,27 +64,13 @@ class Drafting:
         self._prices = prices
 
     async def draft(self, plan_id: PlanId) -> None:
-        """Draft a new plan. The plan leaves the status `draft` whatever happens."""
+        """Draft a new plan."""
         self._plan_store.record(plan_id, ev.PlanDrafting(version=0))
         await self.redraft(plan_id, None)
 
     async def redraft(self, plan_id: PlanId, feedback: str | None) -> None:
         """Draft a plan whose PlanDrafting event is recorded. Its planner also reads the plan's unread messages."""
-        try:
-            await self._write(self._plan_store.plan(plan_id), feedback)
-        except PlanloomError as error:
-            failure = error
-        except Exception:
-            log.exception("the draft of plan %s failed because of a defect", plan_id)
-            failure = PlanloomError(DEFECT)
-        else:
-            return
-        await self._plan_store.wait_unlocked()
-        # A stopped plan accepts no event; its draft is given up when it is reloaded from the ledger.
-        with suppress(StorageFailed, OwnedElsewhere):
-            self._give_up(plan_id, failure)
-
-    async def _write(self, plan: Plan, feedback: str | None) -> None:
+        plan = self._plan_store.plan(plan_id)
         planner, request = await self._planners.planner_for(plan)
         said = (*(message.text for message in plan.unread), *filter(None, (feedback,)))
         request = request._replace(feedback="\n".join(said) or None)
@@ -137,9 +122,8 @@ class Drafting:
                 )
                 self._plan_store.record(plan_id, seen)
             case ToolUsed():
-                who = NAMES[event.agent] if event.agent is not None else "The planner"
-                message = f"{who} {'used' if event.ok else 'could not use'} {event.summary}"
-                self._plan_store.record(plan_id, ev.Log(level="info", message=message))
+                who = "" if event.agent is None else f"{NAMES[event.agent]}: "
+                self._plan_store.record(plan_id, ev.Log(level="info", message=f"{who}{event.summary}"))
             case _:
                 return
 
@@ -194,17 +178,17 @@ class Drafting:
             log.warning("no forecast: %s", error.message)
             return None
 
-    def _give_up(self, plan_id: PlanId, error: PlanloomError) -> None:
-        plan = self._plan_store.plan(plan_id)
-        if plan.status != "draft":
-            return
+    def give_up(self, plan: Plan, error: Exception) -> None:
+        """End a draft whose job has failed; the version before it is restored if there is one."""
+        if not isinstance(error, PlanloomError):
+            error = PlanloomError(DEFECT)
         if plan.before_draft is not None:
-            self.restore(plan_id, f"The new draft failed: {error.message}")
+            self.restore(plan.plan_id, f"The new draft failed: {error.message}")
             return
         failure = PlanError(code=error.code, message=error.message, hint=error.hint)
         if isinstance(error, ModelFailed):
             failure = failure.model_copy(update={"raw_text": error.raw_text, "model_problem": error.problem})
-        self._plan_store.record(plan_id, ev.PlanFailed(summary=execution_summary(plan), error=failure))
+        self._plan_store.record(plan.plan_id, ev.PlanFailed(summary=execution_summary(plan), error=failure))
 
     def restore(self, plan_id: PlanId, reason: str) -> Plan:
         """Restore the version before a regeneration that failed or was cancelled."""

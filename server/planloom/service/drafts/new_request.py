@@ -105,7 +105,7 @@ class NewRequests:
         """
         assert plan.detection is not None and plan.qualification is not None
         undecided = Routing(route="undecided", detection=plan.detection, qualification=plan.qualification)
-        model = await self._models.current()
+        model = await self._models.for_work(plan.plan_id)
         cost = Cost()
         answer = None
         if model is not None:

@@ -59,7 +59,7 @@ class PlannerFactory:
                 template.name, steps, self._tools, sequential=template.sequential
             )
             return planner, self._surroundings.request(plan)
-        model = await self._models.current()
+        model = await self._models.for_work(plan.plan_id)
         if model is None:
             note = RULES_ONLY if plan.route == "perspectives" else ""
             planner = RulesPlanner(self._tools, self._session.view.has, note=note)

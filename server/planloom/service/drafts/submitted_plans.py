@@ -8,7 +8,9 @@ from planloom.domain.plans.plan import FileRead, Plan, Step, StepResult
 from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.values import Args, Instant
 from planloom.execution.session import Session
+from planloom.models.port import CallWritten
 from planloom.planning.investigations.plan_tool import plan_report
+from planloom.planning.investigations.planner import WrittenSteps
 from planloom.planning.model.finished_plan import PlanAssembler
 from planloom.planning.port import PlanDrafted
 from planloom.service.drafts.direct import HEADLINE
@@ -36,6 +38,17 @@ class DirectRunPlans:
         self._drafting = drafting
         self._template_of = template_of
         self._clock = clock
+
+    def reader(self) -> Callable[[CallWritten | None], str]:
+        """Reads what is written of a plan that is being submitted; the words are those of its steps."""
+        written = WrittenSteps(self._tools)
+
+        def read(piece: CallWritten | None) -> str:
+            before = written.count
+            steps = written.steps(piece)
+            return "".join(f"\n{number}. {step.title}" for number, step in enumerate(steps, before + 1))
+
+        return read
 
     def problem(self, plan: Plan, running: Step, submitted: Args) -> str:
         """Why the arguments of `submit_plan` are no plan, as a phrase; empty if they are one."""

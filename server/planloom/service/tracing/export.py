@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from tenacity import AsyncRetrying, retry_if_result, wait_exponential
 
 from planloom.domain.text.counted import counted
-from planloom.execution.jobs import Jobs
+from planloom.execution.jobs import Jobs, only_logged
 from planloom.models.http.endpoint import shown_url
 from planloom.service.tracing.spans import Span, document
 
@@ -98,7 +98,7 @@ class TraceExporter:
         self._notice = notice
         self._gather = gather
         self._pause = pause
-        self._jobs = Jobs()
+        self._jobs = Jobs(only_logged)
         self._waiting = _WaitingTraces()
         self._closing = asyncio.Event()
         self._reported = ""
