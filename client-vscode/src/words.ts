@@ -44,11 +44,6 @@ export function number(value: number, most = 0, least = 0): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: most, minimumFractionDigits: least }).format(value);
 }
 
-/** `42 %`, from 0 to 100. */
-export function percent(value: number): string {
-  return new Intl.NumberFormat(language, { style: "percent" }).format(value / 100);
-}
-
 /** `1, 3 and 4`. */
 export function list(words: readonly string[]): string {
   // The English sentences of this project have no comma before `and`.
