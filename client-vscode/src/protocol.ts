@@ -993,6 +993,12 @@ export interface ApprovalView {
   lost?: string;
 }
 
+/** How full the model's context was in the last request, in percent and in words. */
+export interface ContextFill {
+  percent: number;
+  words: string;
+}
+
 /**
  * A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`. `state` and `sign` say where it
  * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used, `looked` what a draft has
@@ -1028,6 +1034,7 @@ export interface PlanHead {
   estimates?: readonly string[];
   used: string;
   usedLines?: readonly string[];
+  context?: ContextFill;
   perspectives?: readonly PerspectiveState[];
   draft?: DraftView;
   changes?: readonly PlanChange[];

@@ -419,3 +419,12 @@ def test_a_pause_says_why_unless_a_card_does() -> None:
     assert view(files, AROUND).pause == "Save a.txt."
     asked = paused.model_copy(update={"pending": Pending(questions=(QUESTION,))})
     assert view(asked, AROUND).pause is None
+
+
+def test_how_full_the_context_is_where_its_size_is_known() -> None:
+    asked = plan(step("a"), last_request=Usage(requests=1, prompt_tokens=30_000, completion_tokens=2_000))
+    full = view(asked, Around(Words(), Spent(context_tokens=128_000))).context
+    assert full is not None
+    assert (full.percent, full.words) == (25, "25 % of the model's 128.0k tokens")
+    assert view(asked, AROUND).context is None
+    assert view(plan(step("a")), Around(Words(), Spent(context_tokens=128_000))).context is None

@@ -34,7 +34,8 @@ class Session:
     """One connection. Its parts keep the session and read each value when they need it: settings, trust and folders
     may change at any moment.
 
-    `decisions` keep what the user has decided on folders, if it is kept. Settings and trust change only by
+    `decisions` keep what the user has decided on folders, if it is kept. `context_tokens` is how many the model that is
+    used takes at a time, as far as that is known. Settings and trust change only by
     `configure` and `trust`; the view and its documents follow the editor.
     """
 
@@ -60,6 +61,7 @@ class Session:
         self._dismissed: set[PlanId] = set()
         self._private = private
         self.decisions: Decisions | None = None
+        self.context_tokens: int | None = None
 
     @property
     def settings(self) -> Settings:

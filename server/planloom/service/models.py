@@ -155,7 +155,8 @@ class Models:
                 if self._model is None:
                     self._hold.begin(since)
             if self._model is not None:
-                self._parallelism = (await self._model.capabilities()).parallelism
+                can = await self._model.capabilities()
+                self._parallelism, self._session.context_tokens = can.parallelism, can.context_tokens
             return self._model
 
     async def for_work(self, plan_id: PlanId, step_id: StepId | None = None) -> Model | None:

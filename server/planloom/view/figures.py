@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from planloom.domain.plans.agents import Agent
 from planloom.domain.plans.outcome import Spent
 from planloom.domain.plans.plan import DetectionRule, PauseReason, Plan, Usage
@@ -161,6 +163,24 @@ def used(plan: Plan, spent: Spent, t: Words) -> str:
     name = t("{0} models", len(names)) if len(names) > 1 else "".join(names)
     cost = t.money(sum(spent.costs.values())) if spent.costs else ""
     return " · ".join(filter(None, (name, usage_words(plan.usage, t), cost)))
+
+
+class Context(NamedTuple):
+    """How full the model's context was in the last request, in percent and in words."""
+
+    percent: int
+    words: str
+
+
+def context(plan: Plan, spent: Spent, t: Words) -> Context | None:
+    """How full the model's context was in the last request; None if its size is not known."""
+    last, most = plan.last_request, spent.context_tokens
+    if last is None or not most:
+        return None
+    filled = min(_tokens(last), most)
+    percent = round(100 * filled / most)
+    words = t("{0} % of the model's {1} tokens", percent, t.amount(most))
+    return Context(percent, words)
 
 
 def used_lines(plan: Plan, spent: Spent, t: Words) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from planloom.view.actions import Button, Situation, buttons
 from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
 from planloom.view.commands import RanCommand, commands
+from planloom.view.figures import Context
 from planloom.view.problems import Explained
 from planloom.view.states import (
     Around,
@@ -93,11 +94,12 @@ class PlanView(NamedTuple):
     """A plan as people see it.
 
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or cannot use its
-    model, `looked` what a draft has looked at last, `causes` what calls for the user: a cause keeps its key until it
-    is answered. `decisions` counts what waits in cards. `partly`: it has completed without all of its steps, which are
-    `left`; `rest` is a request for them. `line` is its head in one line, under review `asks` says what it asks where
-    each step is reviewed. `facts` are for who wants to know more. `talk`: it is a question with its answer. `changes`
-    are those of a version under review since the one before it. `worked_on`: it holds work that is lost with it.
+    model, `looked` what a draft has looked at last, `context` how full the model's context is, `causes` what calls for
+    the user: a cause keeps its key until it is answered. `decisions` counts what waits in cards. `partly`: it has
+    completed without all of its steps, which are `left`; `rest` is a request for them. `line` is its head in one line,
+    under review `asks` says what it asks where each step is reviewed. `facts` are for who wants to know more. `talk`:
+    it is a question with its answer. `changes` are those of a version under review since the one before it.
+    `worked_on`: it holds work that is lost with it.
     """
 
     plan: Plan
@@ -126,6 +128,7 @@ class PlanView(NamedTuple):
     estimates: tuple[str, ...]
     used: str
     used_lines: tuple[str, ...]
+    context: Context | None
     perspectives: tuple[PerspectiveState, ...]
     draft: DraftView | None
     changes: tuple[PlanChange, ...]
@@ -158,7 +161,7 @@ def view(plan: Plan, around: Around) -> PlanView:
     # While a plan is revised, the steps that it had stand.
     shown = steps.views(plan.before_draft or plan if plan.status == "draft" else plan, around, offered)
     state = state_words(plan, around.waits, counts, t)
-    used_lines = figures.used_lines(plan, around.spent, t)
+    used_lines, context = figures.used_lines(plan, around.spent, t), figures.context(plan, around.spent, t)
     return PlanView(
         plan=plan,
         state=state,
@@ -170,7 +173,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         live=plan.status in OPEN,
         line=heads.line(plan, state, counts, t),
         asks=heads.asks(plan, t),
-        facts=tuple(heads.facts(plan, used_lines, t)),
+        facts=(*heads.facts(plan, used_lines, t), *([context.words] if context is not None else [])),
         talk=heads.is_talk(plan),
         partly=partly,
         worked_on=plan.version > 1 or plan.author == "user" or counts.completed > 0,
@@ -186,6 +189,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         estimates=figures.estimates(plan, t),
         used=figures.used(plan, around.spent, t),
         used_lines=used_lines,
+        context=context,
         perspectives=_perspectives(plan, t),
         draft=_draft(plan),
         changes=plan.revised if plan.status == "pending_approval" else (),

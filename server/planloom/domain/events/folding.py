@@ -112,7 +112,12 @@ def with_usage(plan: Plan, usage: Usage | None, model: str | None = None, second
     """The plan with the usage of a model added, and the seconds for which a step has waited for it."""
     if usage is None:
         return plan
-    return updated(plan, usage=plan.usage.plus(usage), models=used_models(plan, usage, model, seconds))
+    return updated(
+        plan,
+        usage=plan.usage.plus(usage),
+        last_request=usage if usage.requests == 1 else plan.last_request,
+        models=used_models(plan, usage, model, seconds),
+    )
 
 
 def used_models(plan: Plan, usage: Usage, model: str | None, seconds: float = 0) -> tuple[ModelUse, ...]:

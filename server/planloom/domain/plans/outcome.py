@@ -78,12 +78,14 @@ def prices_of(texts: Iterable[str]) -> Prices:
 class Spent(Value):
     """The use of models, in all and by model, and the `costs` of those models that have a price.
 
+    `context_tokens` is how many tokens the model takes at a time, None if nobody says so.
     `usage` may exceed the sum of `models`: ledgers of older versions do not name every model.
     """
 
     usage: Usage = Usage()
     models: tuple[ModelUse, ...] = ()
     costs: dict[str, float] = Field(default_factory=dict)
+    context_tokens: int | None = None
 
 
 class DayStats(Spent):
@@ -126,9 +128,10 @@ def outcome(plan: Plan) -> Outcome | None:
     )
 
 
-def spent(plan: Plan, prices: Prices) -> Spent:
+def spent(plan: Plan, prices: Prices, context_tokens: int | None = None) -> Spent:
     """The use of models by a plan so far."""
-    return Spent(usage=plan.usage, models=plan.models, costs=_costs(plan.models, prices))
+    costs = _costs(plan.models, prices)
+    return Spent(usage=plan.usage, models=plan.models, costs=costs, context_tokens=context_tokens)
 
 
 def _costs(uses: Iterable[ModelUse], prices: Prices) -> dict[str, float]:

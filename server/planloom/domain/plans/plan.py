@@ -688,6 +688,7 @@ class Plan(Value):
     context_summary: str | None = None
     summarized: frozenset[StepId] = frozenset()
     usage: Usage = Usage()
+    last_request: Usage | None = None
     budget_base: Usage = Usage()
     error: PlanError | None = None
     pending: Pending = NOTHING_PENDING

@@ -227,6 +227,13 @@ class ApprovalView(Wire):
     lost: Maybe[str] = None
 
 
+class ContextFill(Wire):
+    """How full the model's context was in the last request, in percent and in words."""
+
+    percent: Int
+    words: str
+
+
 class PlanHead(Wire):
     """A plan as people see it, without its steps: those of `plan` are in `PlanView.steps`.
 
@@ -263,6 +270,7 @@ class PlanHead(Wire):
     estimates: MaybeMany[str] = None
     used: str
     used_lines: MaybeMany[str] = None
+    context: Maybe[ContextFill] = None
     perspectives: MaybeMany[PerspectiveState] = None
     draft: Maybe[DraftView] = None
     changes: MaybeMany[PlanChange] = None

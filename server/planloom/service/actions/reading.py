@@ -126,7 +126,7 @@ class PlanReader:
 
     def spent(self, plan: Plan) -> Spent:
         """The use of models by this plan so far, with its cost at the user's prices."""
-        return spent(plan, self._prices())
+        return spent(plan, self._prices(), self._session.context_tokens)
 
     def _prices(self) -> Prices:
         return prices_of(self._session.settings.model.prices)
