@@ -21,7 +21,7 @@ export const ATTENTION = [
       await panel.locator(".resource-wait").waitFor();
       assert.match(await panel.locator(".resource-wait").textContent(), /note\.txt[\s\S]*alpha/);
       assert.match(await panel.locator(".step").first().textContent(), /waits for note\.txt/);
-      await until("the pill", async () => /Waits for note\.txt/.test(await panel.locator(".pill").textContent()));
+      await until("the pill", async () => /Waits for note\.txt/.test(await panel.locator(".plan-state").textContent()));
       await window.shot(join(shots, "resource-300-dark.png"));
       await panel.locator(".show-user").click();
       await until("the other plan", async () => /alpha/.test(await panel.locator(".request").textContent()));
@@ -43,9 +43,9 @@ export const ATTENTION = [
     files: { "note.txt": NOTE },
     async run({ window, folder, shots }) {
       const { panel, page } = window;
-      const rows = panel.locator(".listed");
+      const rows = page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "Create" });
       await plan(window, '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"');
-      await panel.locator("#reject").click();
+      await window.more("reject");
       await panel.locator("#prompt-send").click();
       await window.waitForStatus("rejected");
       await plan(window, '1. Replace "alpha" with "one" in note.txt\n2. List files');
@@ -53,35 +53,35 @@ export const ATTENTION = [
       await nextApproval(window);
       await plan(window, "1. Create folder Three\n2. Create folder Four");
       await window.command("Planloom: Show Plan…");
-      await until("all plans", async () => (await rows.count()) === 3);
-      assert.deepEqual(await rows.evaluateAll((each) => each.map((row) => row.dataset.waits)), [
-        "true",
-        "true",
-        "false",
-      ]);
-      await window.widen(300);
-      await window.shot(join(shots, "plans-300-dark.png"));
-      await window.widen(420);
-      await window.theme("light");
-      await window.shot(join(shots, "plans-420-light.png"));
-      await window.theme("dark");
-      await panel.locator("#find-plan input").fill("file TWO");
+      const all = page.locator(".quick-input-list .monaco-list-row");
+      await until("all plans", async () => (await all.filter({ hasText: "1. " }).count()) === 3);
+      assert.deepEqual(
+        (await all.allTextContents()).map((text) => /waits for your|Rejected/.exec(text)?.[0]),
+        ["waits for your", "waits for your", "Rejected"],
+      );
+      await window.shot(join(shots, "plans-dark.png"));
+      const input = page.locator('.quick-input-widget input[type="text"]');
+      await input.fill("file TWO");
       await until("what is found", async () => (await rows.count()) === 1);
-      const row = rows.first();
-      await row.hover();
-      await row.locator(".icon-button").first().click();
+      const press = async (name) => {
+        await rows.first().hover();
+        await rows.first().locator(`[aria-label="${name}"]`).click();
+      };
+      await press("Export…");
       // The dialog lists the folder before it takes what is typed.
-      const name = page.locator('.quick-input-widget input[type="text"]');
-      await until("the name that is proposed", async () => /\.md$/.test(await name.inputValue()));
+      await until("the name that is proposed", async () => /\.md$/.test(await input.inputValue()));
       await window.answerInput(join(folder, "exported.json"));
       await until("the exported plan", () => existsSync(join(folder, "exported.json")));
       assert.equal(JSON.parse(onDisk(folder, "exported.json")).status, "rejected");
-      await row.locator(".icon-button").last().click();
+      await page.locator('.tabs-container .tab[data-resource-name="exported.json"]').waitFor();
+      await window.command("Planloom: Show Plan…");
+      await until("all plans", async () => (await all.filter({ hasText: "1. " }).count()) === 3);
+      await input.fill("file two");
+      await until("what is found", async () => (await rows.count()) === 1);
+      await press("Delete…");
       await page.locator(".monaco-dialog-box").getByText("Delete", { exact: true }).click();
-      await until("the plan gone", async () => (await rows.count()) === 0);
-      await panel.locator("#find-plan input").fill("");
-      await until("the others", async () => (await rows.count()) === 2);
-      await rows.filter({ hasText: "alpha" }).locator(".listed-plan").click();
+      await until("the others", async () => (await all.filter({ hasText: "1. " }).count()) === 2);
+      await all.filter({ hasText: "alpha" }).click();
       await (await nextApproval(window)).locator(".allow").click();
       await window.waitForStatus("completed");
     },

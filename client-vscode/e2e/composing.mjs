@@ -24,8 +24,9 @@ export const COMPOSING = [
           new KeyboardEvent("keydown", { key: "Enter", altKey: true, bubbles: true, cancelable: true }),
         );
       }, long);
-      await panel.locator(".pill").waitFor();
-      await until("a direct run", async () => /direct/.test(await panel.locator(".plan-header").textContent()));
+      await panel.locator("main.plan").waitFor();
+      await window.more("about");
+      await panel.locator(".about").filter({ hasText: "without a plan" }).waitFor();
       await window.command("Planloom: Cancel Plan");
       await window.waitForStatus("cancelled");
       await window.addressee("new");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { applyAll, NOTE, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
+import { applyAll, focusInPanel, NOTE, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 const OTHER = "one\ntwo\nthree\n";
@@ -29,24 +29,33 @@ export const DECISIONS = [
       await page.keyboard.press("Delete");
       await version(window, 4);
       assert.equal(await panel.locator(".step").count(), 3);
+      await focusInPanel(window, "a row after the deletion", ".step-row");
+      // What was removed is named until it was read, and comes back by one button.
+      assert.match(await panel.locator(".revision").textContent(), /1 removed[\s\S]*Back to version 3/);
+      await panel.locator("#restore").click();
+      await version(window, 5);
+      await panel.locator('.step[data-change="added"]').filter({ hasText: "d.txt" }).waitFor();
+      await row(3).focus();
+      await page.keyboard.press("Delete");
+      await version(window, 6);
+      await panel.locator('.revision [aria-label="Mark as read"]').click();
+      await panel.locator(".revision").waitFor({ state: "detached" });
       // The same by the buttons of an opened step.
       await row(1).click();
       await panel.locator('.step-tools [aria-label^="Move up"]').click();
-      await version(window, 5);
+      await version(window, 7);
       assert.deepEqual(await titles(window), ["Write a.txt", "Write b.txt", "Write c.txt"]);
       await panel.locator("#add-step").click();
       await panel.locator("#step-description input").fill("Write e");
-      await panel.locator("#step-tool input").fill("write_file");
-      await panel.locator("#step-args textarea").fill('{"path": "e.txt"');
+      await window.choose("step-tool", "write_file");
+      await panel.locator("#step-arg-content textarea").fill("e");
       await panel.locator("#step-save").click();
-      assert.match(await panel.locator(".step-form .bad").textContent(), /no JSON/);
-      await panel.locator("#step-args textarea").fill('{"path": "e.txt", "contents": "e"}');
-      await panel.locator("#step-save").click();
-      await panel.locator(".step-form .bad").filter({ hasText: "no argument" }).waitFor();
+      await panel.locator(".step-form .bad").filter({ hasText: "path" }).waitFor();
       await window.shot(join(shots, "invalid-dark.png"));
-      await panel.locator("#step-args textarea").fill('{"path": "e.txt", "content": "e"}');
+      await panel.locator("#step-arg-path input").fill("e.txt");
       await panel.locator("#step-save").click();
-      await version(window, 6);
+      await version(window, 8);
+      await focusInPanel(window, "the row of the new step", ".step-row");
       assert.equal(await panel.locator(".step-form, .banner.error").count(), 0);
       // A check, whose condition and loop are its own; and a sub-plan, which needs what its template asks for.
       await panel.locator("#add-step").click();
@@ -58,7 +67,7 @@ export const DECISIONS = [
       await panel.locator("#step-when input").fill("platform != 'none'");
       await window.shot(join(shots, "check-form-dark.png"));
       await panel.locator("#step-save").click();
-      await version(window, 7);
+      await version(window, 9);
       await panel.locator("#add-step").click();
       await panel.locator("#step-description input").fill("Add tests");
       await window.choose("step-kind", "Sub-plan");
@@ -243,7 +252,8 @@ export const DECISIONS = [
       await window.waitForStatus("pending_approval");
       assert.ok(!existsSync(join(folder, "Small")));
       await window.command("Planloom: Execute Directly, Without a Plan");
-      await panel.locator(".chip").filter({ hasText: "direct" }).waitFor();
+      await window.more("about");
+      await panel.locator(".about").filter({ hasText: "without a plan" }).waitFor();
       await applyAll(window);
       await until("the small folder", () => existsSync(join(folder, "Small")));
       await plan(window, "1. Create folder Other\n2. Create folder Another");
@@ -251,12 +261,12 @@ export const DECISIONS = [
       await panel.locator(".step-row").first().press("s");
       await version(window, 2);
       const question = page.locator(".monaco-dialog-box").filter({ hasText: "Leave this plan?" });
-      await panel.locator("#direct").click();
+      await window.more("direct");
       await question.waitFor();
       await page.keyboard.press("Escape");
       await question.waitFor({ state: "detached" });
       assert.equal(await window.status(), "pending_approval");
-      await panel.locator("#direct").click();
+      await window.more("direct");
       await question.getByText("Execute directly", { exact: true }).click();
       await applyAll(window);
       await until("both folders", () => existsSync(join(folder, "Other")) && existsSync(join(folder, "Another")));

@@ -65,7 +65,7 @@ export async function saveUntil(window, what, check) {
 /** Check that the buttons of the composer and its mode stand beside each other. */
 export async function oneRow(window) {
   const boxes = await window.panel
-    .locator(".composer .actions > *")
+    .locator(".composer .composer-row > :not(.menu)")
     .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect()));
   const [first, ...others] = boxes.map(({ top, height }) => Math.round(top + height / 2));
   assert.ok(
@@ -75,8 +75,21 @@ export async function oneRow(window) {
 }
 
 export const version = (window, number) =>
-  until(`version ${number}`, async () =>
-    new RegExp(`v${number}\\b`).test(await window.panel.locator(".plan-header .figures").textContent()),
+  until(
+    `version ${number}`,
+    async () => (await window.panel.locator("main.plan").getAttribute("data-version")) === String(number),
+  );
+
+/** Choose an entry of a card's menu. */
+export async function moreOf(card, label) {
+  await card.locator(".menu-button").click();
+  await card.locator(".menu button").filter({ hasText: label }).click();
+}
+
+/** The focus is in the panel, on this. */
+export const focusInPanel = (window, what, selector) =>
+  until(`the focus on ${what}`, () =>
+    window.panel.locator("#root").evaluate((_, sought) => document.activeElement?.matches(sought), selector),
   );
 
 export const titles = (window) => window.panel.locator(".step .step-title").allTextContents();

@@ -60,7 +60,7 @@ export const GRAPH = [
       assert.equal((await titles(window)).length, 60);
       await window.command("Planloom: Show Steps as Graph or List");
       await until("sixty steps drawn", async () => (await panel.locator(".node").count()) === 60);
-      assert.equal(await panel.locator(".graph").getAttribute("data-zoom"), "0");
+      assert.equal(await panel.locator(".graph").getAttribute("data-many"), "true");
       await window.shot(join(shots, "graph-60-300-dark.png"));
 
       // Another plan is a list until it is drawn, too.
@@ -94,10 +94,11 @@ export const GRAPH = [
       await window.showPanel();
       await until("the drawing on the next page", async () => (await status("outline")) === "completed");
       await applyAll(window);
+      await window.unfold();
       await until("all steps done", async () => (await panel.locator('.node[data-status="completed"]').count()) === 7);
       const after = await place();
       assert.deepEqual([after.x, after.width], [before.x, before.width], "a status moves no step");
-      await panel.locator('.graph-tools button[aria-label="Show as List"]').click();
+      await panel.locator('.graph > button[aria-label="Show as List"]').click();
       await until("the list again", async () => (await titles(window)).length === 7);
     },
   },

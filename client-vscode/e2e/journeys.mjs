@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { applyAll, NOTE, onDisk, plan, saveUntil, version } from "./gestures.mjs";
+import { applyAll, moreOf, NOTE, onDisk, plan, saveUntil, version } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 export const JOURNEYS = [
@@ -33,10 +33,7 @@ export const JOURNEYS = [
       // Change what the second step writes.
       await panel.locator(".step-row").nth(1).focus();
       await page.keyboard.press("F2");
-      const args = panel.locator("#step-args textarea");
-      await args.fill(
-        (await args.inputValue()).replace('hello"', 'hello, world"').replace('"hello"', '"hello, world"'),
-      );
+      await panel.locator("#step-arg-content textarea").fill("hello, world");
       await window.shot(join(shots, "edit-dark.png"));
       await panel.locator("#step-save").click();
       await version(window, 2);
@@ -187,7 +184,7 @@ export const JOURNEYS = [
     async run({ window, folder }) {
       const { panel } = window;
       await plan(window, '1. Delete note.txt\n2. Create file other.txt with content "x"');
-      await panel.locator("#reject").click();
+      await window.more("reject");
       await panel.locator("#prompt-text textarea").fill("Keep the note");
       await panel.locator("#prompt-send").click();
       await window.waitForStatus("rejected");
@@ -246,7 +243,7 @@ export const JOURNEYS = [
       await window.theme("light");
       await window.shot(join(shots, "failure-light.png"));
       await window.theme("dark");
-      await card.locator(".change").click();
+      await moreOf(card, "Change and retry");
       const args = card.locator(".retry-args textarea");
       await args.fill((await args.inputValue()).replace("no such text", "beta"));
       await card.locator(".retry-changed").click();
@@ -290,9 +287,9 @@ export const JOURNEYS = [
       const { panel } = window;
       await window.showPanel();
       await panel.locator("#request").fill("Create folder TestFolder");
-      await until("the verdict", async () => /Runs directly/.test(await panel.locator(".verdict").textContent()));
+      await until("the verdict", async () => /Runs directly/.test(await panel.locator(".composer-row").textContent()));
       await panel.locator("#request").press("Enter");
-      await panel.locator(".pill").waitFor();
+      await panel.locator("main.plan").waitFor();
       await applyAll(window);
       await until("the folder", () => existsSync(join(folder, "TestFolder")));
     },

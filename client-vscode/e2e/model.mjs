@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
-import { applyAll, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
+import { applyAll, moreOf, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { GRAPH_SCRIPT } from "./graph.mjs";
 import { IMAGE_SCRIPT } from "./images.mjs";
 import { NODES_SCRIPT } from "./nodes.mjs";
@@ -294,15 +294,13 @@ export const WITH_MODEL = [
   {
     name: "a plan is drafted anew with feedback",
     files: {},
-    async run({ window, folder, model, shots }) {
+    async run({ window, folder, model }) {
       const { panel } = window;
       await plan(window, "1. Write a greeting\n2. Write a farewell");
       assert.deepEqual(await titles(window), ["Write the greeting", "Write the farewell"]);
-      assert.match(await panel.locator(".plan-header .figures").textContent(), /tokens · 1 request/);
-      await panel.locator("#regenerate").click();
-      await panel.locator("#prompt-text textarea").fill("One file is enough");
-      await window.shot(join(shots, "regenerate-dark.png"));
-      await panel.locator("#prompt-send").click();
+      await window.more("about");
+      assert.match(await panel.locator(".about").textContent(), /tokens read/);
+      await window.say("One file is enough");
       await version(window, 2);
       await window.waitForStatus("pending_approval");
       assert.deepEqual(await titles(window), ["Write both in one file"]);
@@ -458,7 +456,7 @@ export const WITH_MODEL = [
       await card.waitFor({ timeout: 60_000 });
       assert.match(await card.locator(".error-text").textContent(), /New errors \(\d+\): package\.json/);
       await window.shot(join(shots, "findings-dark.png"));
-      await card.locator(".change").click();
+      await moreOf(card, "Change and retry");
       await card
         .locator(".retry-args textarea")
         .fill(JSON.stringify({ path: "package.json", old_text: ": MIT", new_text: ': "MIT"' }));
@@ -483,6 +481,7 @@ export const WITH_MODEL = [
       await panel.locator("#send").click();
       await window.waitForStatus("pending_approval");
       assert.deepEqual(await titles(window), ["Refactor the greeting", "Deploy it"]);
+      await window.more("about");
       const states = await panel
         .locator(".perspective")
         .evaluateAll((rows) => rows.map((row) => [row.dataset.agent, row.dataset.state]));
@@ -508,7 +507,8 @@ export const WITH_MODEL = [
       await panel.locator(".card.question .options vscode-button").filter({ hasText: "Yes" }).click();
       await window.waitForStatus("completed", 60);
       assert.match(JSON.stringify((await model.requests()).slice(-2)), /[Vv]alue expected/);
-      assert.match(await panel.locator(".plan-header .figures").textContent(), /4 requests/);
+      await window.more("about");
+      assert.match(await panel.locator(".about").textContent(), /tokens read/);
     },
   },
 ];

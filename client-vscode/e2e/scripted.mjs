@@ -25,14 +25,14 @@ export const thinking = {
     await panel.locator("#send").click();
     await until("strategy thinking", async () => (await state("chapo")) === "thinking");
     assert.equal(await state("koda"), "to come");
-    assert.match(await panel.locator(".plan-header .figures").textContent(), /Strategy is thinking/);
+    assert.match(await panel.locator(".plan-header .thought").textContent(), /Strategy is thinking/);
     writeFileSync(join(folder, "strategy-seen"), "");
     await until(
       "code and operations thinking",
       async () => (await state("koda")) === "thinking" && (await state("devo")) === "thinking",
     );
     assert.equal(await state("chapo"), "done");
-    assert.match(await panel.locator(".plan-header .figures").textContent(), /Code and Operations are thinking/);
+    assert.match(await panel.locator(".plan-header .thought").textContent(), /Code and Operations are thinking/);
     for (const theme of COLOURS) {
       await window.theme(theme);
       await window.shot(join(shots, `thinking-${theme}.png`));
@@ -44,6 +44,7 @@ export const thinking = {
       /gave no answer that can be read/,
     );
     await window.waitForStatus("pending_approval");
+    await window.more("about");
     const chapo = panel.locator('.perspective[data-agent="chapo"]');
     assert.ok(!(await chapo.locator(".perspective-text").isVisible()));
     await chapo.locator("summary").click();
@@ -68,12 +69,12 @@ export const looks = {
     await window.looks(shots, "looks/review");
     await panel.locator(".step-row").nth(1).focus();
     await window.page.keyboard.press("F2");
-    await panel.locator("#step-args textarea, #step-instruction textarea").first().waitFor();
+    await panel.locator(".step-form vscode-textarea, .step-form vscode-textfield").first().waitFor();
     await window.looks(shots, "looks/edit");
     await window.page.keyboard.press("Escape");
     await panel.locator("#approve").click();
     await panel.locator(".card.failure").waitFor();
-    await panel.locator(".plan-header").evaluate((element) => element.scrollIntoView());
+    await panel.locator(".plan-title").evaluate((element) => element.scrollIntoView());
     assert.match(await panel.locator(".command").textContent(), /U\+202E/);
     await until("the cards in order", () => panel.locator(".card.approval .allow:not([disabled])").count());
     for (const theme of COLOURS) {
@@ -81,9 +82,10 @@ export const looks = {
       await window.shot(join(shots, `cards-${theme}.png`));
     }
     await window.looks(shots, "looks/cards");
-    // The row of a step that is open leaves the words to its details.
+    // What the model writes stands in the details of its step.
     await panel.locator(".step-row").nth(1).click();
-    await panel.locator(".step-words").scrollIntoViewIfNeeded();
+    if ((await panel.locator(".words").count()) === 0) await panel.locator(".step-row").nth(1).click();
+    await panel.locator(".words").scrollIntoViewIfNeeded();
     await window.shot(join(shots, "looks/words-dark.png"));
   },
 };

@@ -101,6 +101,9 @@ export const WINDOWS = [
       await window.showPanel();
       await panel.locator("#restricted").waitFor();
       await plan(window, TWO);
+      // What starts a plan elsewhere asks for trust here.
+      await panel.locator('.plan-line [data-mend="trust"]').waitFor();
+      assert.equal(await panel.locator("#approve").count(), 0);
       await window.shot(join(shots, "restricted-dark.png"));
       // To start it, the folder has to be trusted; nothing fails before that.
       await window.command("Planloom: Approve and Start Execution");
@@ -150,8 +153,7 @@ export const WINDOWS = [
         await window.waitForStatus("completed", 120);
         await until("all changes on disk", () => all(BEFORE.replace("alpha", "ALPHA")), 60);
       });
-      await panel.locator("#to-summary").click();
-      await panel.locator("#bar-summary").waitFor({ state: "detached" });
+      await panel.locator(".outcome").waitFor();
       await window.shot(join(shots, "many-files-done-300-dark.png"));
       const undone = await timed(async () => {
         await panel.locator("#undo").click();

@@ -305,10 +305,30 @@ export class Window {
     await this.write(text, key);
   }
 
-  /** Choose an entry of a drop-down of the panel by its label. */
+  /** Choose an entry of a menu or a drop-down of the panel by its label. */
   async choose(id, label) {
     await this.panel.locator(`#${id}`).click();
+    if ((await this.panel.locator(`#menu-${id}`).count()) > 0) {
+      await this.panel.locator(`#menu-${id} button`).filter({ hasText: label }).first().click();
+      return;
+    }
     await this.panel.locator(`#${id} li, #${id} .option`).filter({ hasText: label }).first().click();
+  }
+
+  /** Choose an entry of the plan's menu by its id; a plan that is a talk has none, but its field has a button for the first. */
+  async more(id) {
+    if (id === "new-request" && (await this.panel.locator("#more").count()) === 0) {
+      await this.panel.locator(".composer-box > .icon-button").click();
+      return;
+    }
+    await this.panel.locator("#more").click();
+    await this.panel.locator(`#menu-more #${id}`).click();
+  }
+
+  /** Show the steps of a plan that has ended, and its details. */
+  async unfold() {
+    const steps = this.panel.locator(".ended-steps:not([open]) > summary");
+    if ((await steps.count()) > 0) await steps.click();
   }
 
   /** Load the page anew and show the panel. */
@@ -320,9 +340,13 @@ export class Window {
 
   /** Let the composer write a new request, or to the displayed plan. */
   async addressee(to) {
-    const recipient = this.panel.locator("#recipient");
-    if ((await recipient.count()) > 0 && (await recipient.getAttribute("data-to")) !== to)
-      await this.panel.locator("#recipient-other").click();
+    if (to === "plan") {
+      if ((await this.panel.locator("#recipient-other").count()) > 0)
+        await this.panel.locator("#recipient-other").click();
+    } else if ((await this.panel.locator("#to-plan").count()) > 0) {
+      await this.more("new-request");
+      await this.panel.locator("#to-new").waitFor();
+    }
   }
 
   async write(text, key) {
@@ -335,13 +359,13 @@ export class Window {
   }
 
   status() {
-    return this.panel.locator(".pill").getAttribute("data-status");
+    return this.panel.locator("main.plan").getAttribute("data-status");
   }
 
   waitForStatus(status, seconds = 60) {
     return until(
       `status ${status}`,
-      async () => ((await this.panel.locator(".pill").count()) > 0 ? (await this.status()) === status : false),
+      async () => ((await this.panel.locator("main.plan").count()) > 0 ? (await this.status()) === status : false),
       seconds,
     );
   }

@@ -854,7 +854,9 @@ export interface Rule {
  * A step as people see it. `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled`
  * what another step uses. `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step
  * `clock`, is its time. `node` says what it is if it is no work, `after` the numbers of the steps before it. `checks`
- * are those of `step.checks` in words, `proposal` is what the model proposes where it has failed.
+ * are those of `step.checks` in words, `proposal` is what the model proposes where it has failed. `note` is what its
+ * row says besides its title, `facts` are for who opens it. It asks before its effect under the reviews `asks`. `wave`,
+ * from 0, is its place in a drawing, `links` the steps before it without those that a longer path implies.
  */
 export interface StepView {
   step: Step;
@@ -880,6 +882,11 @@ export interface StepView {
   checks?: readonly CheckWords[];
   proposal?: string;
   used?: string;
+  note?: string;
+  facts?: readonly string[];
+  asks?: readonly Review[];
+  wave?: number;
+  links?: readonly string[];
   actions?: readonly Action[];
 }
 
@@ -997,7 +1004,8 @@ export interface ContextFill {
  * stands, `waits` what it waits for, `problem` why it has failed or its model cannot be used, `looked` what a draft has
  * looked at last. A cause in `causes` calls for the user until it is answered; `decisions` counts the cards. `partly`:
  * it has completed without the steps of `left`; `rest` is a request for them. `workedOn`: it holds work that is lost
- * with it.
+ * with it. `line` is its head in one line, `asks` what it asks under review where each step is reviewed. `facts` are
+ * for who wants to know more. `talk`: it is a question with its answer.
  */
 export interface PlanHead {
   plan: Plan;
@@ -1008,6 +1016,10 @@ export interface PlanHead {
   decisions: number;
   approvals?: readonly ApprovalView[];
   live: boolean;
+  line: string;
+  asks?: string;
+  facts?: readonly string[];
+  talk: boolean;
   partly: boolean;
   workedOn: boolean;
   progress: Progress;
@@ -1026,6 +1038,7 @@ export interface PlanHead {
   perspectives?: readonly PerspectiveState[];
   draft?: DraftView;
   changes?: readonly PlanChange[];
+  revision?: string;
   answer?: string;
   confidence?: string;
   unresolved?: readonly Unresolved[];
@@ -1144,6 +1157,13 @@ export interface RewriteParams {
   planId: string;
   version: number;
   text: string;
+}
+
+/** `planloom/plan/restore`; `to` is the earlier version. */
+export interface RestoreParams {
+  planId: string;
+  version: number;
+  to: number;
 }
 
 /** `planloom/plan/regenerate`. */
@@ -1592,6 +1612,18 @@ export interface TemplatePreviewResult {
   problems: readonly ParameterProblem[];
 }
 
+/** A tool that a step can call: what it does, and the JSON schema of its arguments. */
+export interface ToolInfo {
+  name: string;
+  description: string;
+  parameters: JsonObject;
+}
+
+/** Every tool that a step can call. */
+export interface ToolsResult {
+  tools: readonly ToolInfo[];
+}
+
 /** `planloom/status`. With `commands` it is found out what commands can be held to, which takes a moment. */
 export interface StatusParams {
   commands?: boolean;
@@ -1697,10 +1729,11 @@ export interface CommandAbilities {
   writable?: readonly string[];
 }
 
-/** When changes are reviewed, what that asks under the settings, and what it then does without a question. */
+/** When changes are reviewed: what that asks under the settings, in a few words `line`, and what is not asked. */
 export interface ReviewChoice {
   review: Review;
   title: string;
+  line: string;
   asks: string;
   unasked: string;
 }
@@ -2470,6 +2503,7 @@ export interface Requests {
   "planloom/plan/events": { params: EventsParams; result: EventsResult };
   "planloom/plan/edit": { params: EditParams; result: PlanResult };
   "planloom/plan/rewrite": { params: RewriteParams; result: PlanResult };
+  "planloom/plan/restore": { params: RestoreParams; result: PlanResult };
   "planloom/plan/regenerate": { params: RegenerateParams; result: PlanResult };
   "planloom/plan/message": { params: MessageParams; result: MessageResult };
   "planloom/plan/approve": { params: ApproveParams; result: PlanResult };
@@ -2508,6 +2542,7 @@ export interface Requests {
   "planloom/template/preview": { params: PreviewTemplateParams; result: TemplatePreviewResult };
   "planloom/template/save": { params: SaveTemplateParams; result: TemplateResult };
   "planloom/template/delete": { params: TemplateParams; result: Empty };
+  "planloom/tool/list": { params: NoParams; result: ToolsResult };
   "planloom/model/list": { params: ListModelsParams; result: ModelsResult };
   "planloom/model/test": { params: NoParams; result: ModelTestResult };
   "planloom/secret/set": { params: SecretParams; result: Empty };

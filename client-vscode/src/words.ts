@@ -44,20 +44,10 @@ export function number(value: number, most = 0, least = 0): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: most, minimumFractionDigits: least }).format(value);
 }
 
-/** `42 %`, from 0 to 100. */
-export function percent(value: number): string {
-  return new Intl.NumberFormat(language, { style: "percent" }).format(value / 100);
-}
-
 /** `1, 3 and 4`. */
 export function list(words: readonly string[]): string {
   // The English sentences of this project have no comma before `and`.
   return new Intl.ListFormat(language === "en" ? "en-GB" : language).format(words);
-}
-
-/** A moment, as `Date.parse` reads it: its date and time of day. */
-export function moment(at: string): string {
-  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
 }
 
 const AGES = [
@@ -69,7 +59,7 @@ const AGES = [
   ["minute", 60],
 ] as const;
 
-/** How long ago a moment was, by the largest unit that fits: `2 hours ago`, `yesterday`; `now` in milliseconds. */
+/** How long ago a moment was, as `Date.parse` reads it, by the largest unit that fits: `2 hours ago`, `yesterday`; `now` in milliseconds. */
 export function ago(at: string, now: number): string {
   const seconds = Math.max(0, (now - Date.parse(at)) / 1000);
   const words = new Intl.RelativeTimeFormat(language, { numeric: "auto" });

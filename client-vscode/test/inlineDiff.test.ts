@@ -19,18 +19,30 @@ const numbered = (...lines: number[]): string => lines.map((line) => `l${line}\n
 
 test("removed and added lines have signs, numbers and lines around them", () => {
   expect(rows(numbered(1, 2, 3, 4, 5, 6), "l1\nl2\nl3\nnew\nl5\nl6\n")).toEqual([
-    "2 l2",
-    "3 l3",
+    "22 l2",
+    "33 l3",
     "4−l4",
     "4+new",
-    "5 l5",
-    "6 l6",
+    "55 l5",
+    "66 l6",
+  ]);
+});
+
+test("the numbers of the old text and of the new one have a column each", () => {
+  const place = drawn("a\nb\n", "new\na\nb\n");
+  const columns = [...place.querySelectorAll(".diff-line")].map((line) =>
+    [...line.querySelectorAll(".diff-number")].map((each) => each.textContent),
+  );
+  expect(columns).toEqual([
+    ["", "1"],
+    ["1", "2"],
+    ["2", "3"],
   ]);
 });
 
 test("a line between two hunks stands once", () => {
   const lines = rows(numbered(1, 2, 3, 4, 5), "a\nl2\nl3\nl4\nb\n");
-  expect(lines).toEqual(["1−l1", "1+a", "2 l2", "3 l3", "4 l4", "5−l5", "5+b"]);
+  expect(lines).toEqual(["1−l1", "1+a", "22 l2", "33 l3", "44 l4", "5−l5", "5+b"]);
 });
 
 test("a new file is all added, a deleted one all removed", () => {

@@ -42,7 +42,7 @@ const NEW: readonly (readonly [Partial<StepDraft>, StepFields])[] = [
 
 test.each(NEW)("the form %j makes the step %j, which the extension takes", (typed, made) => {
   // What was typed for a task before another kind was chosen is left out.
-  const edit = editOf({ ...emptyDraft("a"), description: "Next", tool: "run_command", args: "{", ...typed }, undefined);
+  const edit = editOf({ ...emptyDraft("a"), description: "Next", tool: "run_command", ...typed }, undefined);
   const said = { agent: "koda", critical: false, dependsOn: [], description: "Next", instruction: "Next" };
   expect(edit).toEqual({ op: "add", after: "a", step: { ...said, ...made } });
   const message = { kind: "decide", method: "planloom/plan/edit", params: { planId: "p", version: 1, edits: [edit] } };
@@ -67,13 +67,13 @@ const CHANGED: readonly (readonly [string, Partial<Step>, Partial<StepDraft>, St
   [
     "a task to a sub-plan",
     { kind: "tool_call", tool: "read_file", args: { path: "x" } },
-    { kind: "sub_plan", template: "t" },
+    { kind: "sub_plan", template: "t", values: {} },
     { kind: "sub_plan", templateId: "t", args: {} },
   ],
   [
     "a sub-plan to a task",
     { kind: "sub_plan", templateId: "t", args: { a: "1" } },
-    { kind: "task", args: "" },
+    { kind: "task", values: {} },
     { kind: "processing", templateId: null, args: null },
   ],
   [

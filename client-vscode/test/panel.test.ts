@@ -8,6 +8,7 @@ import { EMPTY, type PanelState, type PlanView, withMessage, withStream } from "
 import type {
   Approval,
   ChangedFile,
+  JsonObject,
   PerspectiveState,
   Plan,
   RanCommand,
@@ -20,10 +21,10 @@ import { lastChangedLine } from "../src/text/lineDiff";
 import { sameFile } from "../src/webview/cards/approvalCard";
 import { cards } from "../src/webview/cards/cards";
 import { composer, referenceBefore } from "../src/webview/composer/composer";
+import { follower } from "../src/webview/plan/follower";
 import { otherPlans } from "../src/webview/plan/otherPlans";
-import { follower, planBar } from "../src/webview/plan/planBar";
 import { planHeader } from "../src/webview/plan/planHeader";
-import { outcome } from "../src/webview/plan/summary";
+import { outcome, talk } from "../src/webview/plan/summary";
 import { draftOf, editOf, emptyDraft } from "../src/webview/steps/stepDraft";
 import { steps } from "../src/webview/steps/steps";
 import { pathOf } from "../src/webview/text/format";
@@ -140,7 +141,10 @@ function everywhere(text: string): PlanView {
 test.each(PAYLOADS)("%s is text wherever it stands", (payload) => {
   const view = everywhere(payload);
   const { panel } = panelOf();
-  panel.change("p1", (forms) => forms.open.push("a"));
+  panel.change("p1", (forms) => {
+    forms.open.push("a");
+    forms.about = true;
+  });
   const root = document.createElement("div");
   render(html`${planHeader(panel, view)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}`, root);
   expect(root.querySelectorAll("img, script, svg, iframe, a").length).toBe(0);
@@ -345,7 +349,7 @@ test("the extension takes the condition and loop of the step's form", () => {
 test("an edited step sends only what differs", () => {
   const old = step("a", { tool: "read_file", kind: "tool_call", args: { path: "x" } });
   expect(editOf(draftOf(old), old)).toBeUndefined();
-  expect(editOf({ ...draftOf(old), description: "New", args: '{"path": "y"}' }, old)).toEqual({
+  expect(editOf({ ...draftOf(old), description: "New", values: { path: "y" } }, old)).toEqual({
     op: "update",
     stepId: "a",
     set: { description: "New", args: { path: "y" } },
@@ -357,12 +361,14 @@ test("an edited step sends only what differs", () => {
     stepId: old.stepId,
     set: { when: "true", forEach: null },
   });
-  expect(editOf({ ...draftOf(old), tool: "", args: "" }, old)).toEqual({
+  expect(editOf({ ...draftOf(old), tool: "" }, old)).toEqual({
     op: "update",
     stepId: "a",
     set: { tool: null, kind: "processing", args: null },
   });
-  expect(editOf({ ...draftOf(old), args: "{" }, old)).toHaveProperty("problem");
+  const counted = step("a", { tool: "search", kind: "tool_call", args: { most: 2 } });
+  expect(editOf({ ...draftOf(counted), values: { most: "{" } }, counted)).toHaveProperty("problem");
+  expect(editOf({ ...draftOf(counted), values: { most: "3" } }, counted)).toMatchObject({ set: { args: { most: 3 } } });
   expect(editOf({ ...emptyDraft("a"), description: "Next" }, undefined)).toMatchObject({
     op: "add",
     after: "a",
@@ -422,7 +428,7 @@ test("perspectives: who thinks, who said something, who failed, who is to come",
     ...["Concerns", "Names", "Risks", "Low"],
   ]);
   expect(rows[2]?.textContent).toContain("No answer");
-  expect(root.querySelector(".figures span")?.textContent).toBe("Code is thinking…");
+  expect(root.querySelector(".thought")?.textContent).toBe("Code is thinking…");
 });
 
 test("with a plan on display the composer speaks to it, and says which one and what becomes of it", () => {
@@ -437,9 +443,8 @@ test("with a plan on display the composer speaks to it, and says which one and w
     messageField,
   });
   const root = drawn(composer(panel, current, asks));
-  expect(root.querySelector(".recipient")?.textContent?.replaceAll(/\s+/g, " ").trim()).toBe(
-    "To Test the greeting New request instead",
-  );
+  expect(root.querySelector("#to-plan")).not.toBeNull();
+  expect(root.querySelector(".recipient")).toBeNull();
   expect(root.querySelector("#verdict")?.textContent).toContain("Gives a new version of the plan");
   expect(root.querySelector("#send")?.textContent).toContain("Revise");
   root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
@@ -455,9 +460,12 @@ test("a new request can be made beside a plan: by a key, or by choosing it", () 
     .dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", altKey: true }));
   expect(first.sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "auto" }]);
   const { panel, sent } = panelOf({ draft: "Build a page" });
+  const typed = panel.ui.draft;
+  panel.update((ui) => ({ ...ui, draft: "" }));
   drawn(composer(panel, current, asks))
-    .querySelector<HTMLElement>("#recipient-other")!
+    .querySelector<HTMLElement>('button[aria-label="New request"]')!
     .click();
+  panel.update((ui) => ({ ...ui, draft: typed }));
   const root = drawn(composer(panel, current, asks));
   expect(root.querySelector(".recipient")?.textContent).toContain("New request");
   root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
@@ -474,10 +482,12 @@ test("what was said to a plan stands in its head, with what became of it", () =>
   ];
   const view = viewOf(plan([step("a")], { status: "executing", follows: "p0", messages }));
   const { panel, sent } = panelOf();
+  const said = (root: HTMLElement) =>
+    [...root.querySelectorAll(".messages li")].map((row) => row.textContent?.replaceAll(/\s+/g, " ").trim());
+  expect(said(drawn(planHeader(panel, view)))).toEqual(["and be brief not read yet"]);
+  panel.change("p1", (forms) => (forms.about = true));
   const root = drawn(planHeader(panel, view));
-  expect(
-    [...root.querySelectorAll(".messages li")].map((row) => row.textContent?.replaceAll(/\s+/g, " ").trim()),
-  ).toEqual(["use tabs read", "and be brief not read yet"]);
+  expect(said(root)).toEqual(["use tabs read", "and be brief not read yet"]);
   root.querySelector<HTMLElement>("#follows")!.click();
   expect(sent).toEqual([{ kind: "select", planId: "p0" }]);
 });
@@ -489,7 +499,7 @@ test("Enter once more sends nothing while the request is on its way", () => {
     root.querySelector("#request")!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
   expect(sent).toEqual([{ kind: "create", requestId: 1, text: "Build a page", mode: "auto" }]);
   const now = drawn(composer(panel, undefined, { write: () => undefined, complete: () => undefined }));
-  expect(now.querySelector(".verdict")?.textContent).toContain("Sending…");
+  expect(now.querySelector(".composer-row")?.textContent).toContain("Sending…");
   expect(now.querySelector("#send")?.hasAttribute("disabled")).toBe(true);
 });
 
@@ -522,18 +532,24 @@ test("Start execution reviews as the setting says, or as was chosen for this pla
       ...RUNNING,
       review: "end",
       reviews: [
-        { review: "end", title: "Review all at the end", asks: "Asks once.", unasked: "" },
-        { review: "auto", title: "Review only risky changes", asks: "Asks seldom.", unasked: "writing" },
+        { review: "end", title: "Review all at the end", line: "asks once", asks: "Asks once.", unasked: "" },
+        {
+          review: "auto",
+          title: "Review only risky changes",
+          line: "asks seldom",
+          asks: "Asks seldom.",
+          unasked: "writing",
+        },
       ],
     },
   });
   const start = (planId: string) => {
     const root = drawn(planHeader(panel, viewOf(plan([step("a")], { planId }))));
     root.querySelector<HTMLElement>("#approve")!.click();
-    return root.querySelector("#asks")?.textContent;
+    return root.querySelector("#review")?.textContent;
   };
   panel.change("p2", (forms) => (forms.review = "auto"));
-  expect([start("p1"), start("p2")]).toEqual(["Asks once.", "Asks seldom."]);
+  expect([start("p1"), start("p2")]).toEqual(["asks once", "asks seldom"]);
   expect(sent.map((message) => message.kind === "decide" && message.params)).toEqual([
     { planId: "p1", version: 1, review: "end" },
     { planId: "p2", version: 1, review: "auto" },
@@ -569,7 +585,9 @@ test("what waits is not told as running: in its row, in the head, by its clock",
   const now = plan([running], { status: "executing" });
   const look = (...more: [Parameters<typeof viewOf>[1], Partial<StepView>]) => {
     const view = viewOf(now, more[0], { a: more[1] });
-    return drawn(html`${planHeader(panelOf().panel, view)} ${steps(panelOf().panel, view)}`);
+    const { panel } = panelOf();
+    panel.change("p1", (forms) => (forms.open = ["a"]));
+    return drawn(html`${planHeader(panel, view)} ${steps(panel, view)}`);
   };
   const calls = [{ callId: "c", tool: "run_command", args: { command: "ls" } }];
   expect(look({}, { calls }).querySelector(".step-title")?.textContent).toBe("Running `ls`");
@@ -577,36 +595,124 @@ test("what waits is not told as running: in its row, in the head, by its clock",
   const clock = { since, waitedMs: 1000, until: "2030-01-01T12:00:03Z" };
   const words = "waits for your approval";
   const waiting = look(
-    { state: "Waits for your approval", sign: "waiting" },
-    { calls, clock, words, sign: "waiting", waits: "approval" },
+    { line: "Waits for your approval · 0 of 1", sign: "waiting" },
+    { calls, clock, words, note: words, sign: "waiting", waits: "approval" },
   );
   expect(waiting.querySelector(".step-title")?.textContent).toBe("Do a");
   expect(waiting.querySelector(".step")?.textContent).toContain("waits for your approval");
-  expect(waiting.querySelector(".pill")?.textContent).toBe("Waits for your approval");
+  expect(waiting.querySelector(".plan-state")?.textContent?.trim()).toBe("Waits for your approval · 0 of 1");
   expect(waiting.querySelector(".step .codicon-loading")).toBeNull();
-  expect(waiting.querySelector(".time")?.textContent).toBe("2.0 s");
+  expect(waiting.querySelector(".facts")?.textContent).toContain("2.0 s");
 });
 
-test("a running step shows its attempt and how far it has come, an opened one the tokens that it used", () => {
-  const usage = { requests: 2, promptTokens: 900, completionTokens: 120 };
-  const running = step("a", { status: "running", attempts: 2, progress: 50, usage });
-  const now = plan([running, step("b", { status: "completed", attempts: 2 })], { status: "executing" });
+test("a row says its title and one note; figures are for who opens it, and whether it asks under the chosen review", () => {
+  const facts = ["write_file a.py", "after 1", "attempt 2", "1.0k tokens · 2 requests"];
+  const now = viewOf(plan([step("a"), step("b")]), {}, { b: { facts, asks: ["each", "end"], note: "round 1" } });
   const { panel } = panelOf();
-  panel.change("p1", (forms) => (forms.open = ["a"]));
-  const [first, second] = drawn(
-    steps(panel, viewOf(now, {}, { a: { used: "1.0k tokens · 2 requests" } })),
-  ).querySelectorAll<HTMLElement>("li.step");
-  expect(first?.querySelector(".step-side")?.textContent).toContain("attempt 2");
-  expect(first?.querySelector("vscode-progress-bar")).not.toBeNull();
-  expect(first?.querySelector(".details")?.textContent).toContain("1.0k tokens · 2 requests");
-  expect(second?.textContent).not.toContain("attempt");
+  const row = () => drawn(steps(panel, now)).querySelectorAll<HTMLElement>("li.step")[1]!;
+  const text = (of: Element | null) => of?.textContent?.replaceAll(/\s+/g, " ").trim();
+  expect(text(row())).toBe("2 Do b round 1");
+  panel.change("p1", (forms) => (forms.open = ["b"]));
+  const asks = " · asks before it changes anything";
+  expect(text(row().querySelector(".facts"))).toBe(facts.join(" · ") + asks);
+  panel.change("p1", (forms) => (forms.review = "auto"));
+  expect(text(row().querySelector(".facts"))).toBe(facts.join(" · "));
+});
+
+test("what a new version changes is marked until it was read, with the way back", () => {
+  const changes = [
+    { kind: "added" as const, stepId: "b", after: "2. Do b" },
+    { kind: "dropped" as const, stepId: "x", before: "3. Do x\nwith care" },
+  ];
+  const now = viewOf(plan([step("a"), step("b")], { version: 4 }), { changes, revision: "1 new, 1 removed" });
+  const restore = { title: "Back to version 3", command: "planloom.restore", arguments: ["p1", 3] };
+  const view = { ...now, actions: [...now.actions, restore] };
+  const { panel, sent } = panelOf();
+  const root = drawn(steps(panel, view));
+  expect(root.querySelector('[data-change="added"]')?.getAttribute("data-step")).toBe("b");
+  expect(root.querySelector(".dropped")?.textContent).toBe("3. Do x");
+  root.querySelector<HTMLElement>("#restore")!.click();
+  expect(sent).toMatchObject([{ method: "planloom/plan/restore", params: { planId: "p1", version: 4, to: 3 } }]);
+  root.querySelector<HTMLElement>('button[aria-label="Mark as read"]')!.click();
+  render(steps(panel, view), root);
+  expect([root.querySelector(".revision"), root.querySelector("[data-change]")]).toEqual([null, null]);
+});
+
+test("a question is a turn with its answer, behind the turns before it, and has no head and no steps", () => {
+  const turn = (planId: string, follows?: string) =>
+    viewOf(
+      plan([step("a")], {
+        planId,
+        status: "completed",
+        route: "direct",
+        request: `Why ${planId}?`,
+        ...(follows ? { follows } : {}),
+      }),
+      {
+        talk: true,
+        answer: `Because of ${planId}.`,
+      },
+    );
+  const [first, last] = [turn("p1"), turn("p2", "p1")];
+  const root = drawn(talk(panelOf().panel, last, stateOf(last, first)));
+  expect([...root.querySelectorAll(".turn")].map((each) => each.textContent?.replaceAll(/\s+/g, " ").trim())).toEqual([
+    "Why p1? Because of p1.",
+    "Why p2? Because of p2.",
+  ]);
+  expect(root.querySelector(".plan-line, .outcome, .step")).toBeNull();
+});
+
+test("more than three other plans are one line", () => {
+  const views = ["p2", "p3", "p4", "p5"].map((planId) => viewOf(plan([], { planId }), { waits: "waits" }));
+  const { panel, sent } = panelOf();
+  const root = drawn(otherPlans(panel, stateOf(viewOf(plan([])), ...views)));
+  expect([...root.querySelectorAll(".other")].map((each) => each.textContent)).toEqual(["4 other plans4 wait for you"]);
+  root.querySelector<HTMLElement>("#all-plans")!.click();
+  expect(sent).toEqual([{ kind: "show", what: "plans" }]);
+});
+
+test("cards stand in the plan's order", () => {
+  const questions = ["c", "a", "b"].map((stepId) => ({ stepId, question: `Which ${stepId}?` }));
+  const now = plan([step("a"), step("b"), step("c")], {
+    status: "executing",
+    pending: { approvals: [], questions, recoveries: [], conflicts: [] },
+  });
+  const root = drawn(cards(panelOf().panel, viewOf(now)));
+  expect([...root.querySelectorAll(".card")].map((each) => each.getAttribute("data-step"))).toEqual(["a", "b", "c"]);
+});
+
+test("the form has a field for each argument of the chosen tool, and offers the tools", () => {
+  const tool = (name: string, properties: JsonObject, required: readonly string[] = []) => ({
+    name,
+    description: name,
+    parameters: { properties, required },
+  });
+  const tools = [
+    tool("run_command", { command: { type: "string" }, background: { type: "boolean" } }, ["command"]),
+    tool("write_file", { path: { type: "string" }, content: { type: "string" } }),
+  ];
+  const { panel, sent } = panelOf({ tools });
+  const old = step("a", { kind: "tool_call", tool: "write_file", args: { path: "a.py", content: "one\ntwo\n" } });
+  panel.change("p1", (forms) => (forms.step = draftOf(old)));
+  const root = drawn(steps(panel, viewOf(plan([old]))));
+  expect([...root.querySelectorAll("#step-tool vscode-option")].map((each) => each.textContent)).toEqual([
+    "none: an instruction for the agent",
+    "run_command",
+    "write_file",
+  ]);
+  const field = (id: string) => root.querySelector<HTMLElement & { value: string }>(`#step-arg-${id}`)!;
+  expect([field("path").value, field("content").value]).toEqual(["a.py", "one\ntwo\n"]);
+  field("content").value = "three\n";
+  field("content").dispatchEvent(new Event("input"));
+  root.querySelector<HTMLElement>("#step-save")!.click();
+  expect(sent).toMatchObject([{ params: { edits: [{ set: { args: { path: "a.py", content: "three\n" } } }] } }]);
 });
 
 test("a plan with steps left out is partly done, says why, and offers the rest", () => {
   const done = step("a", { status: "completed" });
   const skipped = [step("b", { status: "skipped" }), step("c", { status: "skipped" })];
   const view = viewOf(plan([done, ...skipped], { status: "completed", executionSummary: "1 of 3 steps done." }), {
-    state: "Partly done, 1 of 3",
+    line: "Partly done, 1 of 3",
     sign: "partly",
     partly: true,
     left: [
@@ -617,8 +723,7 @@ test("a plan with steps left out is partly done, says why, and offers the rest",
   });
   const { panel, sent } = panelOf();
   const root = drawn(html`${planHeader(panel, view)} ${outcome(panel, view)}`);
-  expect(root.querySelector(".pill")?.textContent).toBe("Partly done, 1 of 3");
-  expect(root.querySelector(".bar-completed")).toBeNull();
+  expect(root.querySelector(".plan-state")?.textContent?.trim()).toBe("Partly done, 1 of 3");
   expect(
     [...root.querySelectorAll(".not-done li")].map((row) => row.textContent?.trim().replaceAll(/\s+/g, " ")),
   ).toEqual(["2 Do b · its changes were not applied", "3 Do c · a step it depends on did not finish"]);
@@ -712,10 +817,24 @@ test("a renamed file is listed with both its names, and opened by its present on
 test("an answer alone is followed by no summary", () => {
   const [first] = REPORT.done;
   const only: Report = { ...REPORT, done: [first!], files: [], commands: [], answered: true };
-  expect(drawn(outcome(panelOf().panel, endedWith(only))).querySelector(".outcome")).toBeNull();
-  const more = drawn(outcome(panelOf().panel, endedWith({ ...REPORT, answered: true })));
+  const answered = (report: Report) => drawn(outcome(panelOf().panel, { ...endedWith(report), answer: "So." }));
+  expect(answered(only).querySelector(".outcome")).toBeNull();
+  const more = answered({ ...REPORT, answered: true });
   expect(more.querySelector(".outcome")).not.toBeNull();
   expect(more.querySelector(".closing")).toBeNull();
+});
+
+test("a draft that failed is no result, and offers one way to try again", () => {
+  const problem = { words: "Nothing answers.", mends: ["again" as const] };
+  const now = plan([], {
+    status: "failed",
+    executionSummary: "There were no steps.",
+    error: { code: "x", message: "m" },
+  });
+  const { panel } = panelOf();
+  const root = drawn(html`${planHeader(panel, viewOf(now, { problem }))} ${outcome(panel, viewOf(now, { problem }))}`);
+  expect(root.textContent).not.toContain("There were no steps");
+  expect([...root.querySelectorAll("vscode-button")].map((each) => each.textContent?.trim())).toEqual(["Try Again"]);
 });
 
 test("a conflict offers both texts, and says before which steps are lost with one's own", () => {
@@ -968,17 +1087,17 @@ test("a failed step offers what the server offers, in its words", () => {
     const { panel, sent } = panelOf();
     return { root: drawn(cards(panel, viewOf(now, {}, { a: { actions } }))), sent };
   };
-  const buttons = [...shown().root.querySelectorAll<HTMLElement>(".actions vscode-button, .actions .link")];
-  expect(buttons.map((each) => each.textContent?.trim())).toEqual([
-    "Run again with network",
-    "Change and retry…",
-    "Skip",
-    "Skip and go on",
-    "End the plan",
-  ]);
-  for (const action of ["retry", "go_on", "abort"]) {
+  const words = (selector: string) =>
+    [...shown().root.querySelectorAll(selector)].map((each) => each.textContent?.trim());
+  expect(words(".actions vscode-button")).toEqual(["Run again with network", "Skip"]);
+  expect(words(".actions [role=menuitem]")).toEqual(["Skip and go on", "End the plan", "Change and retry…"]);
+  for (const [action, selector] of [
+    ["retry", ".retry"],
+    ["go_on", "#go_on-a"],
+    ["abort", "#abort-a"],
+  ] as const) {
     const { root, sent } = shown();
-    root.querySelector<HTMLElement>(`.${action.replace("_", "-")}`)!.click();
+    root.querySelector<HTMLElement>(selector)!.click();
     expect(sent).toEqual([
       { kind: "decide", requestId: 1, method: "planloom/step/recover", params: { planId: "p1", stepId: "a", action } },
     ]);
@@ -1070,28 +1189,21 @@ test("every field of the forms has a name", () => {
   expect(names).toEqual([
     "Description",
     "Kind",
-    "Instruction",
     "Tool",
     "Agent",
-    "Arguments",
+    "Instruction",
     "Runs only if",
     "For each of",
     "Again until",
     "Reason for rejecting",
-    "When changes are reviewed",
   ]);
 });
 
-test("a draft that failed is tried again with its feedback, also where a rejection was begun", () => {
+test("a draft that failed is tried again with its feedback, in the composer", () => {
   const { panel } = panelOf();
   const view = viewOf(plan([step("a")]), { draft: { feedback: "shorter", failed: true, warnings: [] } });
-  panel.change("p1", (forms) => (forms.texts.reject = "half"));
-  const root = drawn(planHeader(panel, view));
-  expect(root.querySelector("#prompt-send")?.textContent).toBe("Reject plan");
-  root.querySelector<HTMLElement>("#draft-again")!.click();
-  render(planHeader(panel, view), root);
-  expect(root.querySelector("#prompt-send")?.textContent).toBe("Regenerate");
-  expect(panel.forms("p1").texts).toEqual({ regenerate: "shorter" });
+  drawn(planHeader(panel, view)).querySelector<HTMLElement>("#draft-again")!.click();
+  expect([panel.ui.draft, panel.ui.asNew]).toEqual(["shorter", false]);
 });
 
 test("the panel speaks the editor's language", () => {
@@ -1099,8 +1211,8 @@ test("the panel speaks the editor's language", () => {
   try {
     const { panel } = panelOf();
     const root = drawn(planHeader(panel, viewOf(plan([step("a"), step("b")]))));
-    expect(root.querySelector("#progress")?.textContent?.trim()).toBe("2 Schritte");
-    expect(root.querySelector("#regenerate")?.textContent).toContain("Neu entwerfen…");
+    expect(root.querySelector("#more")?.getAttribute("aria-label")).toBe("Weitere Aktionen");
+    expect(root.querySelector("#about")?.textContent).toBe("Einzelheiten");
   } finally {
     speak("en", {});
   }
@@ -1138,15 +1250,15 @@ test("what the model writes between its calls stands in the row of the running s
   const { panel } = panelOf();
   const row = () => drawn(steps(panel, state.plans.p1!)).querySelector("[data-step=a]")!;
   says("Let me think.", "reasoning");
-  expect(row().querySelector(".step-words")).toBeNull();
+  expect(row().querySelector(".doing")).toBeNull();
   says("The counter is read before it is set.");
-  expect(row().querySelector(".step-words")?.textContent).toBe("The counter is read before it is set.");
+  expect(row().querySelector(".doing")?.textContent).toBe("The counter is read before it is set.");
   says("\n\nIt is set in main.py.");
-  expect(row().querySelector(".step-words")?.textContent).toBe("It is set in main.py.");
+  expect(row().querySelector(".doing")?.textContent).toBe("It is set in main.py.");
   says("\n\nFixed.");
   const result = { ok: true, summary: "Fixed.", durationMs: 1, timestamp: "" };
   state = after(state, { ...running, status: "completed", result });
-  expect(row().querySelector(".step-words")).toBeNull();
+  expect(row().querySelector(".doing")).toBeNull();
   panel.change("p1", (forms) => (forms.open = ["a"]));
   const paragraphs = [...row().querySelectorAll(".words p")].map((each) => each.textContent);
   expect(paragraphs).toEqual(["The counter is read before it is set.", "It is set in main.py."]);
@@ -1163,43 +1275,23 @@ test("a step that edits a file shows the difference of its texts", () => {
   expect(root.querySelector(".args")?.textContent).not.toContain("old_text");
 });
 
-test("a bar stands for the head of a plan that is out of view", () => {
-  const ids = ["a", "b"];
-  const now = viewOf(
-    plan(
-      ids.map((id) => step(id, { status: id === "b" ? "running" : "completed" })),
-      { status: "executing" },
-    ),
-    { state: "Running" },
-  );
-  expect(drawn(planBar(panelOf().panel, now)).textContent.trim()).toBe("");
-  const { panel, sent } = panelOf({ away: ["head"] });
-  const bar = drawn(planBar(panel, now));
-  expect(bar.textContent).toMatch(/Running\s*1\/2/);
-  expect(bar.querySelector("#follow")).toBeNull();
-  bar.querySelector<HTMLElement>("#bar-main")?.click();
-  expect(sent).toMatchObject([{ kind: "decide", method: "planloom/plan/pause", params: { planId: "p1" } }]);
-  expect(drawn(planBar(panelOf({ away: ["head", "b"] }).panel, now)).querySelector("#follow")).not.toBeNull();
-});
-
-test("the bar of a plan under review starts it, and offers nothing else", () => {
-  const { panel } = panelOf({ away: ["head"] });
-  const bar = drawn(planBar(panel, viewOf(plan([step("a")]), { actions: ["approve", "pause", "cancel"] })));
-  expect([...bar.querySelectorAll("vscode-button")].map((each) => each.textContent?.trim())).toEqual(["Start"]);
-});
-
-test("while the summary is out of view the head and the bar lead to it", () => {
-  const now = viewOf(plan([step("a", { status: "completed" })], { status: "completed" }));
-  const found = (away: readonly string[]) => {
-    const { panel } = panelOf({ away });
-    const bar = drawn(planBar(panel, now)).querySelector("#bar-summary") !== null;
-    return [drawn(planHeader(panel, now)).querySelector("#to-summary") !== null, bar];
-  };
-  expect([found([]), found(["outcome"]), found(["head", "outcome"])]).toEqual([
-    [false, false],
-    [true, false],
-    [true, true],
+test("the head has one main button, and a menu with everything else that the server offers", () => {
+  const { panel, sent } = panelOf();
+  const offered = ["approve", "reject", "direct", "pause", "regenerate"];
+  const root = drawn(planHeader(panel, viewOf(plan([step("a"), step("b")]), { actions: offered })));
+  const words = (selector: string) => [...root.querySelectorAll(selector)].map((each) => each.textContent?.trim());
+  expect(words("vscode-button")).toEqual(["Start"]);
+  expect(words("#menu-more [role=menuitem]")).toEqual([
+    ...["Details", "Show as Graph", "reject", "direct", "pause", "regenerate", "Export…", "New request", "All plans"],
   ]);
+  root.querySelector<HTMLElement>("#direct")!.click();
+  expect(sent).toMatchObject([{ method: "planloom/plan/direct" }]);
+});
+
+test("in a folder that is not trusted the main button asks for trust", () => {
+  const { panel } = panelOf({ server: { ...RUNNING, trusted: false } });
+  const root = drawn(planHeader(panel, viewOf(plan([step("a")]))));
+  expect([root.querySelector("#approve"), root.querySelector("[data-mend=trust]") !== null]).toEqual([null, true]);
 });
 
 test.each([

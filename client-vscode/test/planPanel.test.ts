@@ -54,18 +54,18 @@ test("a page that was not there hears of every notice, and of what happened last
   const panel = panelWith(page);
   for (let times = 0; times < 3; times++) {
     panel.postWhenReady({ kind: "display" });
-    panel.postWhenReady({ kind: "plans", plans: [] });
+    panel.postWhenReady({ kind: "graph" });
   }
   for (const message of ["one", "two", "one"]) panel.notice("error", message);
   panel.postWhenReady({ kind: "display" });
   const later = () =>
     sent.flatMap((each) =>
-      each.kind === "notice" ? [each.message] : each.kind === "display" || each.kind === "plans" ? [each.kind] : [],
+      each.kind === "notice" ? [each.message] : each.kind === "display" || each.kind === "graph" ? [each.kind] : [],
     );
   ready();
-  expect(later()).toEqual(["plans", "two", "one", "display"]);
+  expect(later()).toEqual(["graph", "two", "one", "display"]);
   ready();
-  expect(later()).toEqual(["plans", "two", "one", "display"]);
+  expect(later()).toEqual(["graph", "two", "one", "display"]);
 });
 
 test("what a model says as its step begins is taken after the beginning, however slowly the page takes it", async () => {

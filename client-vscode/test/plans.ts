@@ -118,6 +118,8 @@ export function viewOf(
     causes: [],
     approvals: approvals.map(({ approvalId, files }) => approvalView(approvalId, { kinds: files.map(() => "edited") })),
     decisions: approvals.length + questions.length + recoveries.length + conflicts.length,
+    line: now.status,
+    talk: false,
     live: !["completed", "failed", "cancelled", "rejected"].includes(now.status),
     partly: false,
     workedOn: false,

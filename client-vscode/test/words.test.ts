@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { list, moment, number, parts, percent, plural, speak, t } from "../src/words";
+import { list, number, parts, plural, speak, t } from "../src/words";
 import { read, readModule } from "./sentences";
 
 const CLIENT = join(import.meta.dirname, "..");
@@ -27,12 +27,11 @@ test("a count chooses between two sentences and is written as in the language", 
   expect(plural(12_345, "1 step", "{0} steps")).toBe("12.345 Schritte");
 });
 
-test("numbers, lists and moments are written as in the language", () => {
-  const written = (): readonly string[] => [number(1234.5, 1), list(["1", "3", "4"]), percent(42)];
-  expect(written()).toEqual(["1,234.5", "1, 3 and 4", "42%"]);
+test("numbers and lists are written as in the language", () => {
+  const written = (): readonly string[] => [number(1234.5, 1), list(["1", "3", "4"])];
+  expect(written()).toEqual(["1,234.5", "1, 3 and 4"]);
   speak("de", {});
-  expect(written()).toEqual(["1.234,5", "1, 3 und 4", "42\u00a0%"]);
-  expect(moment("2026-03-09T12:00:00Z")).toMatch(/^09\.03\.2026, /);
+  expect(written()).toEqual(["1.234,5", "1, 3 und 4"]);
 });
 
 test("an editor's tag that Intl does not know is no reason to fail", () => {

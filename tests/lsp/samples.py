@@ -623,6 +623,7 @@ def application() -> FakeApplication:
     for name in (
         "edit",
         "regenerate",
+        "restore",
         "rewrite",
         "approve",
         "reject",

@@ -10,7 +10,7 @@ import pytest
 
 from planloom.domain.changes import Conflict, ConflictFile, EditRecord
 from planloom.domain.plans.plan import Pending, Plan, PlanStatus, Question, Recovery
-from planloom.domain.safety.approvals import Approval, ApprovalFile, ListPlace
+from planloom.domain.safety.approvals import Approval, ApprovalFile, ListPlace, PlanChange
 from planloom.domain.values import ApprovalId, EditId, PlanId, Sha256, StepId, Uri
 from planloom.lsp import commands
 from planloom.lsp.plan_documents import shown_documents
@@ -74,6 +74,19 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
         {ONE: ["Skip this step"], TWO: ["Do not skip"]},
     ),
     (
+        "pending_approval, revised",
+        Situation(
+            with_steps(
+                "completed",
+                "completed",
+                version=4,
+                revised=(PlanChange(kind="added", step_id=TWO, before=None, after="2. Do it"),),
+            )
+        ),
+        [*REVIEW, "Back to version 3"],
+        {},
+    ),
+    (
         "pending_approval with feedback",
         Situation(with_steps("completed", "completed"), feedback=(TWO,)),
         [*REVIEW[:-1], "Plan again with the feedback"],
@@ -94,6 +107,14 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
         {ONE: ["Skip this step"], TWO: ["Skip this step"]},
     ),
     ("approved", Situation(a_plan(status="approved")), RUNS, {}),
+    (
+        "paused for files that the editor can save",
+        Situation(
+            with_steps("completed", "completed", status="paused", pause_reason="unsaved_files"), can_save=True
+        ),
+        ["Save and go on", "Back to review", "Cancel the plan", "Plan again"],
+        {},
+    ),
     (
         "executing, asks for an approval",
         Situation(a_plan(status="executing", pending=Pending(approvals=(APPROVAL,)))),

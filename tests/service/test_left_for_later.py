@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from planloom.domain.document.render import render
-from planloom.domain.errors import InvalidPlan, StaleVersion
+from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion
+from planloom.domain.plans.editing import RemoveStep
 from planloom.domain.plans.plan import Plan
 from planloom.models.offline.scripted import Fault, ScriptedModel, Turn, says
 from planloom.service.requests import CreateRequest
@@ -169,3 +170,34 @@ async def test_a_document_that_cannot_be_read_changes_nothing(tmp_path: Path, te
         with pytest.raises(InvalidPlan):
             await at.app.plans.rewrite(plan.plan_id, 1, text)
         assert at.now(plan) == plan
+
+
+async def test_a_plan_goes_back_to_an_earlier_version(tmp_path: Path) -> None:
+    async with studio(tmp_path, {"a.txt": "old\n"}) as at:
+        plan = await at.ask(EDIT)
+        removed = await at.app.plans.edit(plan.plan_id, 1, (RemoveStep(step_id=plan.steps[-1].step_id),))
+        assert len(removed.steps) == len(plan.steps) - 1
+        offered = [each for each in view(removed, Around(words=Words())).actions if "restore" in each.command]
+        assert [(each.title, each.arguments) for each in offered] == [
+            ("Back to version 1", [plan.plan_id, 1])
+        ]
+        back = await at.app.plans.restore(plan.plan_id, 2, 1)
+        assert back.version == 3
+        written = [
+            [(each.step_id, each.title, each.tool, each.args) for each in of.steps] for of in (back, plan)
+        ]
+        assert written[0] == written[1]
+        assert await at.app.plans.restore(plan.plan_id, 3, 1) == back
+        with pytest.raises(InvalidParams):
+            await at.app.plans.restore(plan.plan_id, 3, 7)
+
+
+async def test_while_a_plan_is_revised_its_steps_stay_in_view(tmp_path: Path) -> None:
+    model = ScriptedModel([PLAN])
+    async with studio(tmp_path, {"a.txt": "old\n"}, model=model) as at:
+        plan = await at.ask(EDIT)
+        said = await at.app.messages.send(plan.plan_id, "Only explain the design.")
+        shown = view(said.plan, Around(words=Words()))
+        assert said.plan.status == "draft"
+        assert [each.step.title for each in shown.steps] == [each.title for each in plan.steps]
+        await at.reach(plan, "attention")

@@ -12,7 +12,7 @@ import type { Context, CreateParams, RespondParams, UndoParams } from "../protoc
 import { keepRequestMode } from "../requestMode";
 import { plural, t } from "../words";
 import { addDropped } from "./adding";
-import { deletePlan, exportPlan, showAllPlans } from "./allPlans";
+import { exportPlan, showAllPlans } from "./allPlans";
 import { detect, symbolsAt } from "./composing";
 import { confirmed } from "./dialogs";
 import { openOutput, runInTerminal, sendOutput } from "./outputs";
@@ -39,6 +39,7 @@ const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } =
   image: keepImage,
   dropped: (ctx, { uris }) => addDropped(ctx, uris),
   templates: sendTemplates,
+  tools: sendTools,
   previewTemplate: preview,
   mode: (ctx, { mode }) => keepRequestMode(ctx.extension, mode),
   diff,
@@ -52,8 +53,8 @@ const ACTIONS: { readonly [K in Kind]: (ctx: Ctx, message: Of<K>) => unknown } =
   setUp: (ctx, { way }) => setUp(ctx, way),
   mend: doMend,
   review: (ctx, { planId, review }) => ctx.reviews.set(planId, review),
+  saveAndGoOn: (_, { planId }) => vscode.commands.executeCommand("planloom.saveFiles", planId),
   select: (ctx, { planId }) => ctx.show(planId),
-  delete: (ctx, { planId }) => deletePlan(ctx, planId),
   output: sendOutput,
   openOutput,
   runInTerminal,
@@ -67,10 +68,17 @@ const SHOWN: Readonly<Record<Of<"show">["what"], (ctx: Ctx) => unknown>> = {
   models: chooseModel,
   settings: () => vscode.commands.executeCommand("workbench.action.openSettings", "planloom.approvals"),
   python: choosePython,
+  document: () => vscode.commands.executeCommand("planloom.ui.openDocument"),
 };
 
 export async function perform(ctx: Ctx, message: FromPanel): Promise<void> {
   await (ACTIONS[message.kind] as (ctx: Ctx, message: FromPanel) => unknown)(ctx, message);
+}
+
+/** Send the panel the tools that a step can call. */
+async function sendTools(ctx: Ctx): Promise<void> {
+  const found = await ctx.ask("planloom/tool/list", {});
+  if (found !== undefined) ctx.panel.post({ kind: "tools", tools: [...found.tools] });
 }
 
 /** Send the panel the outcome of its request, even if it throws: the form that sent it waits for that. */

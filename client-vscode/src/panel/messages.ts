@@ -8,7 +8,6 @@ import {
   type DetectResult,
   type Event,
   MENDS,
-  type PlanSummary,
   REVIEWS,
   type ReferenceItem,
   type Requests,
@@ -16,6 +15,7 @@ import {
   type StreamParams,
   type Template,
   type TemplatePreviewResult,
+  type ToolInfo,
   type ViewParams,
 } from "../protocol";
 import { number, t } from "../words";
@@ -48,6 +48,7 @@ const DECISIONS = [
   "planloom/plan/approve",
   "planloom/plan/reject",
   "planloom/plan/regenerate",
+  "planloom/plan/restore",
   "planloom/plan/edit",
   "planloom/plan/direct",
   "planloom/plan/pause",
@@ -87,6 +88,7 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("complete"), requestId: v.number(), text, offset }),
   v.strictObject({ ...kind("detect"), requestId: v.number(), text }),
   v.strictObject({ ...kind("templates") }),
+  v.strictObject({ ...kind("tools") }),
   v.strictObject({
     ...kind("previewTemplate"),
     requestId: v.number(),
@@ -102,8 +104,8 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("merge"), planId: id, editId: id, uri: text }),
   v.strictObject({ ...kind("save"), uris: v.array(text) }),
   v.strictObject({ ...kind("review"), planId: id, review }),
+  v.strictObject({ ...kind("saveAndGoOn"), planId: id }),
   v.strictObject({ ...kind("select"), planId: id }),
-  v.strictObject({ ...kind("delete"), planId: id }),
   v.strictObject({ ...kind("output"), planId: id, stepId: id, key: text }),
   v.strictObject({ ...kind("openOutput"), planId: id, stepId: id, callId: id }),
   v.strictObject({ ...kind("runInTerminal"), planId: id, stepId: id, callId: id }),
@@ -114,7 +116,7 @@ const fromPanel = v.variant("kind", [
   v.strictObject({ ...kind("mend"), mend: v.picklist(MENDS), planId: v.optional(id), draft: v.optional(v.string()) }),
   v.strictObject({
     ...kind("show"),
-    what: v.picklist(["log", "plans", "models", "settings", "python", "restart"]),
+    what: v.picklist(["log", "plans", "models", "settings", "python", "restart", "document"]),
   }),
 ]);
 
@@ -125,10 +127,10 @@ const known = having<PanelState>("plans");
 const view = having<ViewParams>("planId", "number");
 const delta = having<StreamParams>("delta");
 const commandOutput = having<CommandOutput>("callId");
-const summary = having<PlanSummary>("planId");
 const detection = having<DetectResult>("planned");
 const completion = having<ReferenceItem>("insertText");
 const template = having<Template>("templateId", "parameters");
+const tool = having<ToolInfo>("name", "parameters");
 const reviewChoice = having<ReviewChoice>("review", "asks");
 const templatePreview = having<TemplatePreviewResult>("problems");
 
@@ -181,6 +183,7 @@ const toPanel = v.variant("kind", [
   }),
   v.strictObject({ ...kind("image"), requestId: v.number(), uri: v.optional(v.string()) }),
   v.strictObject({ ...kind("templates"), templates: v.array(template) }),
+  v.strictObject({ ...kind("tools"), tools: v.array(tool) }),
   v.strictObject({
     ...kind("templatePreview"),
     requestId: v.number(),
@@ -189,7 +192,6 @@ const toPanel = v.variant("kind", [
   }),
   v.strictObject({ ...kind("display") }),
   v.strictObject({ ...kind("output"), key: v.string(), commands: v.array(commandOutput) }),
-  v.strictObject({ ...kind("plans"), plans: v.array(summary) }),
   v.strictObject({ ...kind("graph") }),
   v.strictObject({
     ...kind("notice"),

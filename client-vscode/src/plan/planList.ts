@@ -3,9 +3,6 @@
 import type { PlanSummary, PlanView } from "../protocol";
 import type { PanelState } from "./views";
 
-export const FILTERS = ["all", "waiting", "open", "ended"] as const;
-export type Filter = (typeof FILTERS)[number];
-
 /** One plan of the list: `waits` if it waits for the user. `updatedAt` is its last change. */
 export interface ListedPlan
   extends Pick<PlanSummary, "planId" | "request" | "status" | "sign" | "state" | "live" | "progress" | "updatedAt"> {
@@ -21,19 +18,6 @@ export function listed(summaries: readonly PlanSummary[], { plans }: PanelState)
   return [...found.values()].sort(
     (one, other) => rank(one) - rank(other) || other.updatedAt.localeCompare(one.updatedAt),
   );
-}
-
-/** The plans of a filter whose request has every word of the search, in any case. */
-export function matching(plans: readonly ListedPlan[], find: string, filter: Filter): readonly ListedPlan[] {
-  const words = find.toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  return plans.filter((plan) => {
-    const text = plan.request.toLocaleLowerCase();
-    return isIn(plan, filter) && words.every((word) => text.includes(word));
-  });
-}
-
-function isIn({ waits, live }: ListedPlan, filter: Filter): boolean {
-  return { all: true, waiting: waits, open: live, ended: !live }[filter];
 }
 
 function ofView({ plan, sign, state, waits, live, progress }: PlanView, updatedAt: string | undefined): ListedPlan {

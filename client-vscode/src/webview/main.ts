@@ -18,15 +18,14 @@ import { type Bundle, speak, t } from "../words";
 import { cards } from "./cards/cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { filledValues, templateSearch } from "./composer/templates";
-import { focusedCard, keepFocus } from "./focus";
+import { focused, keepFocus } from "./focus";
 import { mendButtons } from "./mends";
 import { choiceOf } from "./plan/actions";
+import { follower } from "./plan/follower";
 import { otherPlans, resourceWaits } from "./plan/otherPlans";
-import { follower, planBar } from "./plan/planBar";
 import { planHeader } from "./plan/planHeader";
-import { plansPage } from "./plan/plansPage";
-import { outcome } from "./plan/summary";
-import { placeOf, scrollKeeper } from "./scrolling";
+import { outcome, talk } from "./plan/summary";
+import { scrollKeeper } from "./scrolling";
 import { steps } from "./steps/steps";
 import { createPanel, icon, iconButton, linkButton, shown, type View } from "./ui";
 import {
@@ -37,7 +36,6 @@ import {
   taken,
   type Ui,
   withArmed,
-  withAway,
   withOtherPlan,
   withSeen,
   written,
@@ -60,16 +58,24 @@ const DETECT_MS = 120;
 speak(document.documentElement.lang, JSON.parse(document.querySelector("#words")?.textContent ?? "{}") as Bundle);
 const host = acquireVsCodeApi();
 const root = document.querySelector<HTMLElement>("#root") ?? document.body;
-const follow = follower(root);
+/** What scrolls, and below it what always stands: the field in which the user writes. */
+const [scroller, foot] = ["scroller", "foot"].map((name) => {
+  const part = document.createElement("div");
+  part.className = name;
+  return root.appendChild(part);
+}) as unknown as [HTMLElement, HTMLElement];
+const follow = follower(scroller);
 let state: PanelState = EMPTY;
 let drawing = false;
+/** What had the focus last: a button that is disabled while it waits loses it before it goes away. */
+let held: ReturnType<typeof focused>;
 /** Which entry of the list behind the caret was active when the page was last drawn. */
 let suggested = 0;
 let previewing: ReturnType<typeof setTimeout> | undefined;
 let detecting: ReturnType<typeof setTimeout> | undefined;
 
 const panel = createPanel(freshUi(host.getState()), { post: (message) => host.postMessage(message), changed });
-const scroll = scrollKeeper(panel.ui.scrolls, (scrolls) => panel.update((ui) => ({ ...ui, scrolls })));
+const scroll = scrollKeeper(scroller, panel.ui.scrolls, (scrolls) => panel.update((ui) => ({ ...ui, scrolls })));
 
 function changed(before: Ui, now: Ui): void {
   const names = ["draft", "plans", "scrolls", "history", "images", "form"] as const;
@@ -85,6 +91,12 @@ function drawSoon(): void {
   requestAnimationFrame(draw);
 }
 
+// Where nothing else takes it, Ctrl+Enter does the one thing that the plan waits for.
+root.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+  const inForm = event.target instanceof Element && event.target.closest("vscode-textfield, vscode-textarea") !== null;
+  if (!inForm && panel.ui.draft === "") root.querySelector<HTMLElement>("#approve")?.click();
+});
 window.addEventListener("message", (event: MessageEvent<unknown>) => {
   const message = readToPanel(event.data);
   if (message !== undefined) receive(message);
@@ -134,15 +146,11 @@ function draw(): void {
   drawing = false;
   const view = currentView(state);
   const { caret } = panel.ui;
-  const card = focusedCard(root);
+  held = focused(root) ?? held;
   follow(view?.plan, () => {
-    render(
-      html`
-      ${serverBanner()} ${page(view)} ${footer()}
-    `,
-      root,
-    );
-    keepFocus(root, card);
+    render(html`${serverBanner()} ${page(view)}`, scroller);
+    render(html`${composer(panel, view, { write, complete })} ${footer()}`, foot);
+    if (document.hasFocus() && document.activeElement === document.body) keepFocus(root, held);
   });
   if (caret !== undefined) {
     placeCaret(caret);
@@ -153,20 +161,17 @@ function draw(): void {
     // The entry that the arrow keys have reached may be below the end of the list.
     root.querySelector("#suggestions .active")?.scrollIntoView({ block: "nearest" });
   }
-  const waiting = view !== undefined && panel.ui.toCards && panel.ui.list === undefined && view.decisions > 0;
-  scroll.show(placeOf(panel.ui, view?.plan.planId), waiting ? root.querySelector(".cards") : null);
+  const waiting = view !== undefined && panel.ui.toCards && view.decisions > 0;
+  scroll.show(view?.plan.planId ?? "", waiting ? root.querySelector(".cards") : null);
   if (panel.ui.toCards && view !== undefined) panel.update((ui) => ({ ...ui, toCards: false }));
   watch();
   ask();
 }
 
-/** The page of all plans, or the composer with the displayed plan. */
 function page(view: PlanView | undefined): View {
-  if (panel.ui.list !== undefined) return html`${notices()} ${plansPage(panel, state)}`;
   return html`
-    ${composer(panel, view, { write, complete })} ${notices()}
-    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing}
-    ${otherPlans(panel, state)} ${windowState(panel)}
+    ${notices()} ${otherPlans(panel, state)}
+    ${view === undefined || isHeld(panel.ui) ? modelSetUp(panel) : nothing} ${view?.plan.status === "pending_approval" ? nothing : windowState(panel)}
     ${
       view === undefined
         ? welcome(panel)
@@ -174,12 +179,21 @@ function page(view: PlanView | undefined): View {
             view.plan.planId,
             html`<main
               class="plan"
+              data-status=${view.sign === "waiting" ? view.sign : view.plan.status}
               data-plan=${view.plan.planId}
               data-seq=${view.plan.seq}
-            >${planBar(panel, view)} ${planHeader(panel, view)} ${resourceWaits(panel, view, state)} ${cards(panel, view)} ${steps(panel, view)} ${outcome(panel, view)}</main>`,
+              data-version=${view.plan.version}
+            >${plan(view)}</main>`,
           )
     }
   `;
+}
+
+/** A plan with its outcome before its steps once it has ended; of a question the answer alone. */
+function plan(view: PlanView): View {
+  if (view.talk && view.plan.status !== "draft") return html`${talk(panel, view, state)} ${cards(panel, view)}`;
+  const [first, second] = view.live ? [steps, outcome] : [outcome, steps];
+  return html`${planHeader(panel, view)} ${resourceWaits(panel, view, state)} ${cards(panel, view)} ${first(panel, view)} ${second(panel, view)}`;
 }
 
 function placeCaret(caret: number): void {
@@ -232,39 +246,27 @@ function notices(): View {
 function footer(): View {
   const { server } = panel.ui;
   if (server.kind !== "running") return nothing;
-  const { model, trusted } = server;
+  const { model } = server;
   const view = currentView(state);
   const unasked = choiceOf(panel, view?.live === true ? view.plan : undefined)?.unasked ?? "";
   const open = (what: "models" | "settings") => () => host.postMessage({ kind: "show", what });
   return html`<footer>
     ${linkButton(shown(model), open("models"), { icon: "hubot", title: t("Choose another model") })}
     <span class="grow"></span>
-    ${when(
-      !trusted,
-      () => html`<span
-        class="warn"
-        title=${t("Trust this folder to let plans write")}
-      >${icon("lock")} ${t("Restricted Mode: read only")}</span>`,
-    )}
     ${when(unasked !== "", () =>
-      linkButton(t("Allowed without asking: {0}", unasked), open("settings"), {
-        icon: "warning",
-        classes: "warn",
-        title: t("Open the settings"),
-      }),
+      linkButton(t("Allowed without asking: {0}", unasked), open("settings"), { title: t("Open the settings") }),
     )}
   </footer>`;
 }
 
-/** Notes what comes into view and leaves it: an observer knows what the boxes around an element clip. */
+/** Notes what comes into view: an observer knows what the boxes around an element clip. */
 const observer = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting, intersectionRatio } of entries) {
-      const { arm, end, away } = target instanceof HTMLElement ? target.dataset : {};
+      const { arm, end } = target instanceof HTMLElement ? target.dataset : {};
       if (arm !== undefined && intersectionRatio >= ARM_RATIO)
         setTimeout(() => panel.update((ui) => withArmed(ui, arm)), ARM_MS);
       if (end !== undefined && isIntersecting) panel.update((ui) => withSeen(ui, end));
-      if (away !== undefined) panel.update((ui) => withAway(ui, away, !isIntersecting));
     }
   },
   { threshold: [0, ARM_RATIO] },
@@ -273,7 +275,7 @@ let watched = new Map<Element, string>();
 
 /** Observe the elements that were drawn; one that stands for something else now is observed anew. */
 function watch(): void {
-  const drawn = [...root.querySelectorAll<HTMLElement>("[data-arm], [data-end], [data-away]")];
+  const drawn = [...root.querySelectorAll<HTMLElement>("[data-arm], [data-end]")];
   const now = new Map(drawn.map((each) => [each, JSON.stringify(each.dataset)]));
   for (const [element, key] of watched) if (now.get(element as HTMLElement) !== key) observer.unobserve(element);
   for (const [element, key] of now) if (watched.get(element) !== key) observer.observe(element);
@@ -289,7 +291,7 @@ function ask(): void {
   asked = now;
 }
 
-// The graph of the steps is laid out for the width of the page.
+// The lines of the graph follow the width of the page.
 window.addEventListener("resize", drawSoon);
 setInterval(() => {
   const running = currentView(state)?.plan.steps.some((step) => step.status === "running") ?? false;

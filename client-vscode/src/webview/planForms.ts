@@ -18,7 +18,7 @@ export type StepDraft = v.InferOutput<typeof stepDraft>;
 export type PlanForms = v.InferOutput<typeof savedForms>;
 
 /** One form of a plan, by its name, which closes once its request was accepted: its texts and choices begin with it. */
-export type Form = "step" | "reject" | "regenerate" | `${"skip" | "answer" | "retry" | "conflict"} ${string}`;
+export type Form = "step" | "reject" | `${"skip" | "answer" | "retry" | "conflict"} ${string}`;
 
 /** A state that holds the forms of plans, by their ids. */
 interface WithForms {
@@ -35,7 +35,6 @@ const stepDraft = v.object({
   description: text,
   instruction: text,
   tool: text,
-  args: text,
   dependsOn: v.array(text),
   agent: text,
   critical: v.boolean(),
@@ -53,7 +52,7 @@ const stepDraft = v.object({
     ),
   ),
   template: v.optional(text),
-  /** The values of the template's parameters. */
+  /** The arguments of the tool, or of the template's parameters: each as it is typed. */
   values: v.optional(v.record(text, text)),
   /** The rules of the step; left out where there are none. */
   when: v.optional(text),
@@ -66,10 +65,12 @@ export const savedForms = v.object({
   open: v.array(text),
   /** The step whose row had the focus last: the rows are one tab stop. */
   row: v.optional(text),
-  /** Whether the steps are drawn as a graph, and the size of it, from 0. */
+  /** Whether the steps are drawn as a graph. */
   drawn: v.optional(v.boolean()),
-  zoom: v.optional(v.number()),
-  wholeRequest: v.boolean(),
+  /** Whether the details of the plan are shown. */
+  about: v.optional(v.boolean()),
+  /** The version whose changes were read. */
+  read: v.optional(v.number()),
   step: v.optional(stepDraft),
   /** When changes are reviewed, if the user chose it for this plan. */
   review: v.optional(v.picklist(REVIEWS)),
@@ -88,7 +89,6 @@ export const savedForms = v.object({
 });
 const NO_FORMS: PlanForms = {
   open: [],
-  wholeRequest: false,
   texts: {},
   leftOut: {},
   diffs: {},

@@ -1,17 +1,11 @@
 // Keeps for each plan how far it was scrolled, while another one is displayed and while the page is closed.
 
-import type { Ui } from "./uiState";
-
 /** How long after the last movement the place is saved. */
 const SAVE_MS = 150;
 
-/** The place on the page: a plan, or a page that stands in its place. */
-export function placeOf(ui: Ui, planId: string | undefined): string {
-  return ui.list !== undefined ? "" : (planId ?? "");
-}
-
-/** Keeps the places of one window. `save` stores them; `before` are those that the page before has stored. */
+/** Keeps the places of what scrolls in the page. `save` stores them; `before` are those that the page before has stored. */
 export function scrollKeeper(
+  scroller: HTMLElement,
   before: Readonly<Record<string, number>>,
   save: (scrolls: Readonly<Record<string, number>>) => void,
 ): { show(place: string, waits: Element | null): void } {
@@ -28,13 +22,13 @@ export function scrollKeeper(
       requestAnimationFrame(() => (moving = false));
     });
   };
-  window.addEventListener(
+  scroller.addEventListener(
     "scroll",
     () => {
       if (moving || place === "") return;
       // The last of many is kept longest.
       delete scrolls[place];
-      scrolls[place] = Math.round(window.scrollY);
+      scrolls[place] = Math.round(scroller.scrollTop);
       clearTimeout(saving);
       saving = setTimeout(store, SAVE_MS);
     },
@@ -45,7 +39,7 @@ export function scrollKeeper(
     /** After a drawing: go to where this place was left, or to the cards that wait in it. */
     show: (next, waits) => {
       if (waits !== null) moveTo(() => waits.scrollIntoView({ block: "start" }));
-      else if (next !== place) moveTo(() => window.scrollTo({ top: scrolls[next] ?? 0 }));
+      else if (next !== place) moveTo(() => scroller.scrollTo({ top: scrolls[next] ?? 0 }));
       place = next;
     },
   };

@@ -146,6 +146,84 @@ export function button(label: View | string, click: () => void, options: ButtonO
   >${options.icon === undefined ? nothing : html`${icon(options.icon)} `}${label}</vscode-button>`;
 }
 
+export interface MenuItem {
+  label: View | string;
+  act(): void;
+  id?: string;
+  /** Stands below the label. */
+  hint?: string;
+  /** Set for one of several choices: whether it is chosen. */
+  checked?: boolean;
+  disabled?: boolean;
+}
+
+/** A button that opens a menu above everything else; Escape, a choice and a click elsewhere close it. */
+export function menu(
+  name: string,
+  label: View | string,
+  items: readonly (MenuItem | undefined)[],
+  { classes = "", title, ariaLabel }: ButtonOptions = {},
+): View {
+  const all = items.filter((each) => each !== undefined);
+  if (all.length === 0) return nothing;
+  return html`<button
+      class="menu-button ${classes}"
+      id=${name}
+      type="button"
+      popovertarget="menu-${name}"
+      aria-haspopup="menu"
+      title=${title ?? nothing}
+      aria-label=${ariaLabel ?? nothing}
+    >${label}</button><div
+      class="menu"
+      id="menu-${name}"
+      popover
+      role="menu"
+      @beforetoggle=${placeMenu}
+      @toggle=${focusMenu}
+      @keydown=${walkMenu}
+    >${all.map(
+      ({ label, act, id, hint, checked, disabled = false }) => html`<button
+        type="button"
+        role=${checked === undefined ? "menuitem" : "menuitemradio"}
+        aria-checked=${checked ?? nothing}
+        id=${id ?? nothing}
+        ?disabled=${disabled}
+        @click=${(event: Event) => {
+          (event.currentTarget as HTMLElement).closest<HTMLElement>("[popover]")?.hidePopover?.();
+          act();
+        }}
+      >${checked === undefined ? nothing : icon(checked ? "check" : "blank")}<span
+        >${label}${hint === undefined ? nothing : html`<span class="quiet">${hint}</span>`}</span
+      ></button>`,
+    )}</div>`;
+}
+
+/** Puts a menu that is about to open at its button, on the side where there is more room. */
+function placeMenu({ target }: Event): void {
+  const menu = target as HTMLElement;
+  const { top, bottom, left, right } = (menu.previousElementSibling as HTMLElement).getBoundingClientRect();
+  const [height, width] = [window.innerHeight, window.innerWidth];
+  const vertical = bottom < height / 2 ? { top: `${bottom + 2}px` } : { bottom: `${height - top + 2}px` };
+  const horizontal = left < width / 2 ? { left: `${left}px` } : { right: `${width - right}px` };
+  Object.assign(menu.style, { top: "auto", bottom: "auto", left: "auto", right: "auto", ...vertical, ...horizontal });
+}
+
+function focusMenu(event: Event): void {
+  const menu = event.target as HTMLElement;
+  if ((event as ToggleEvent).newState === "open")
+    menu.querySelector<HTMLElement>('[aria-checked="true"], [role^="menuitem"]')?.focus();
+}
+
+function walkMenu(event: KeyboardEvent): void {
+  const items = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('[role^="menuitem"]')];
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (by === undefined) return;
+  event.preventDefault();
+  const at = items.indexOf(document.activeElement as HTMLElement);
+  items[(at + by + items.length) % items.length]?.focus();
+}
+
 /** Focus an element that the next frame draws. */
 export function focusSoon(selector: string): void {
   requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus()));

@@ -10,9 +10,8 @@ import {
   type ShownProposal,
   type ToPanel,
 } from "../panel/messages";
-import type { Filter } from "../plan/planList";
 import type { PanelState } from "../plan/views";
-import type { CommandOutput, Mend, PlanSummary, Template } from "../protocol";
+import type { CommandOutput, Mend, Template, ToolInfo } from "../protocol";
 import { withReferences } from "../references";
 import { t } from "../words";
 import { diffKey } from "./cards/unseen";
@@ -64,6 +63,8 @@ export interface Ui {
   readonly form?: TemplateForm | undefined;
   /** The templates that there are, once somebody has asked for them. */
   readonly templates?: readonly Template[] | undefined;
+  /** The tools that a step can call, once a form has asked for them. */
+  readonly tools?: readonly ToolInfo[] | undefined;
   readonly plans: Readonly<Record<string, PlanForms>>;
   /** How far each plan was scrolled, in pixels. */
   readonly scrolls: Readonly<Record<string, number>>;
@@ -77,15 +78,11 @@ export interface Ui {
   readonly seen: readonly string[];
   /** What is proposed for the files of approvals, by the names of diffs in unseen.ts. */
   readonly proposals: Readonly<Record<string, ShownProposal>>;
-  /** What of the displayed plan is out of view: `head`, `outcome`, and the id of the running step. */
-  readonly away: readonly string[];
   readonly notices: readonly Notice[];
   /** The files with unsaved text in the editor. */
   readonly unsaved: readonly string[];
   /** What the commands of the displayed plan have printed, as it is stored, by the keys of commandOutput.ts. */
   readonly outputs: Readonly<Record<string, readonly CommandOutput[]>>;
-  /** The page of all plans while it is open; `plans` is undefined until they were read. */
-  readonly list?: { plans?: readonly PlanSummary[]; find: string; filter: Filter } | undefined;
 }
 
 /** How many plans keep their forms, those changed last. */
@@ -137,7 +134,6 @@ export function freshUi(kept: unknown = undefined): Ui {
     armed: [],
     seen: [],
     proposals: {},
-    away: [],
     notices: [],
     unsaved: [],
     outputs: {},
@@ -300,11 +296,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
     case "mode":
       return withMode(ui, message.mode);
     case "compose": {
-      const added = withAdded(
-        composed({ ...ui, list: undefined }, message.text, Date.now()),
-        message.references ?? [],
-        Date.now(),
-      );
+      const added = withAdded(composed(ui, message.text, Date.now()), message.references ?? [], Date.now());
       return message.template === undefined ? { ...added, asNew: true } : withTemplate(added, message.template);
     }
     case "image":
@@ -315,20 +307,20 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
       if (search === undefined) return known;
       return { ...known, suggestions: templatesFor(search, message.templates), suggestion: 0 };
     }
+    case "tools":
+      return { ...ui, tools: message.tools };
     case "templatePreview":
       return ui.form?.template.templateId === message.templateId && ui.form.typing === message.requestId
         ? { ...ui, form: { ...ui.form, preview: message.preview } }
         : ui;
     case "display":
-      return { ...ui, list: undefined, toCards: true };
+      return { ...ui, toCards: true };
     case "output":
       return { ...ui, outputs: { ...ui.outputs, [message.key]: message.commands } };
-    case "plans":
-      return { ...ui, list: { find: "", filter: "all", ...ui.list, plans: message.plans } };
     case "graph":
       return state.current === undefined
         ? ui
-        : withForms({ ...ui, list: undefined }, state.current, (forms) => (forms.drawn = forms.drawn !== true));
+        : withForms(ui, state.current, (forms) => (forms.drawn = forms.drawn !== true));
     case "notice":
       return withNotice(ui, message);
     case "seen":
@@ -356,7 +348,7 @@ export function taken(ui: Ui, message: ToPanel, state: PanelState): Ui {
 
 /** The state when another plan is displayed: its cards come into view only then, and what it printed is asked for. */
 export function withOtherPlan(ui: Ui): Ui {
-  return { ...ui, armed: [], away: [], outputs: {} };
+  return { ...ui, armed: [], outputs: {} };
 }
 
 /** Show a notice; the oldest goes if there are many. */
@@ -372,12 +364,6 @@ export function withSeen(ui: Ui, key: string): Ui {
 /** Note that a card has been in view long enough. */
 export function withArmed(ui: Ui, id: string): Ui {
   return ui.armed.includes(id) ? ui : { ...ui, armed: [...ui.armed, id] };
-}
-
-/** Note whether something of the displayed plan is in view. */
-export function withAway(ui: Ui, key: string, isAway: boolean): Ui {
-  if (ui.away.includes(key) === isAway) return ui;
-  return { ...ui, away: isAway ? [...ui.away, key] : ui.away.filter((each) => each !== key) };
 }
 
 /** Forget the texts of approvals that were answered. */

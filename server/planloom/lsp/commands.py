@@ -84,6 +84,13 @@ async def _answer(connection: Connection, args: Arguments) -> Any:
     return answered
 
 
+async def _restore(connection: Connection, args: Arguments) -> Plan:
+    plans = connection.app.plans
+    plan = plans.get(args["planId"], None)
+    assert plan is not None, "get() with an id returns a plan or raises"
+    return await plans.restore(plan.plan_id, plan.version, args["version"])
+
+
 async def _skip_step(connection: Connection, args: Arguments) -> Any:
     """Skip a step that has failed, or one of a plan under review by an edit."""
     plan = connection.app.plans.get(args["planId"], None)
@@ -219,6 +226,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.cancel", "planId?", lambda c, a: c.app.plans.cancel(a["planId"]), "cancel"),
     Command("planloom.pause", "planId?", lambda c, a: c.app.plans.pause(a["planId"]), "pause"),
     Command("planloom.resume", "planId?", lambda c, a: c.app.plans.resume(a["planId"]), "resume"),
+    Command("planloom.restore", "planId, version", _restore),
     Command("planloom.saveFiles", "planId", lambda c, a: c.app.unsaved.save_waiting(a["planId"])),
     Command("planloom.review", "planId?", lambda c, a: c.app.plans.review(a["planId"]), "review"),
     Command(

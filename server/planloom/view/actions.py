@@ -187,6 +187,12 @@ def _regenerate(of: Situation) -> Iterator[_Offer]:
             yield _Offer(with_feedback, [of.plan.plan_id], step_id)
 
 
+def _restore(of: Situation) -> Iterator[_Offer]:
+    before = of.plan.version - 1
+    if of.allows("edit") and of.plan.revised and before > 0:
+        yield _Offer(of.words("Back to version {0}", before), [of.plan.plan_id, before])
+
+
 def _undo(of: Situation) -> Iterator[_Offer]:
     made = standing(of.plan.edits) if of.allows("undo") else ()
     if made:
@@ -296,6 +302,7 @@ OFFERED: Final[tuple[tuple[str, Callable[[Situation], Iterable[_Offer]]], ...]] 
     ("planloom.review", _review),
     (CANCEL, _of_plan("cancel", "Cancel the plan")),
     ("planloom.regenerate", _regenerate),
+    ("planloom.restore", _restore),
     (RESPOND_ALL, _respond_all),
     ("planloom.respond", _respond),
     (SHOW_CHANGES, _show_changes),

@@ -17,7 +17,7 @@ from planloom.domain.plans.agents import (
 from planloom.domain.plans.plan import Plan, Progress, Step, left_steps, progress
 from planloom.domain.safety.approvals import PlanChange
 from planloom.domain.values import PlanId, StepId
-from planloom.view import approvals, figures, problems, steps
+from planloom.view import approvals, figures, heads, problems, steps
 from planloom.view.actions import Button, Situation, buttons
 from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
@@ -96,8 +96,10 @@ class PlanView(NamedTuple):
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or cannot use its
     model, `looked` what a draft has looked at last, `context` how full the model's context is, `causes` what calls for
     the user: a cause keeps its key until it is answered. `decisions` counts what waits in cards. `partly`: it has
-    completed without all of its steps, which are `left`; `rest` is a request for them. `changes` are those of a version
-    under review since the one before it. `worked_on`: it holds work that is lost with it.
+    completed without all of its steps, which are `left`; `rest` is a request for them. `line` is its head in one line,
+    under review `asks` says what it asks where each step is reviewed. `facts` are for who wants to know more. `talk`:
+    it is a question with its answer. `changes` are those of a version under review since the one before it.
+    `worked_on`: it holds work that is lost with it.
     """
 
     plan: Plan
@@ -108,6 +110,10 @@ class PlanView(NamedTuple):
     decisions: int
     approvals: tuple[ApprovalView, ...]
     live: bool
+    line: str
+    asks: str | None
+    facts: tuple[str, ...]
+    talk: bool
     partly: bool
     worked_on: bool
     progress: Progress
@@ -126,6 +132,7 @@ class PlanView(NamedTuple):
     perspectives: tuple[PerspectiveState, ...]
     draft: DraftView | None
     changes: tuple[PlanChange, ...]
+    revision: str | None
     confidence: str | None
     left: tuple[NotDone, ...]
     rest: str | None
@@ -151,16 +158,23 @@ def view(plan: Plan, around: Around) -> PlanView:
     counts = progress(plan)
     offered = tuple(buttons(Situation(plan=plan, can_save=around.can_save, words=t)))
     files = changed_files(plan, t)
-    shown = steps.views(plan, around, offered)
+    # While a plan is revised, the steps that it had stand.
+    shown = steps.views(plan.before_draft or plan if plan.status == "draft" else plan, around, offered)
+    state = state_words(plan, around.waits, counts, t)
+    used_lines, context = figures.used_lines(plan, around.spent, t), figures.context(plan, around.spent, t)
     return PlanView(
         plan=plan,
-        state=state_words(plan, around.waits, counts, t),
+        state=state,
         sign=sign_of(plan, around.waits),
         waits=waiting_for(plan, t),
         causes=tuple(each.key for each in causes(plan)),
         decisions=decisions,
         approvals=approvals.views(plan, {each.step.step_id: each.lost for each in shown}, t),
         live=plan.status in OPEN,
+        line=heads.line(plan, state, counts, t),
+        asks=heads.asks(plan, t),
+        facts=(*heads.facts(plan, used_lines, t), *([context.words] if context is not None else [])),
+        talk=heads.is_talk(plan),
         partly=partly,
         worked_on=plan.version > 1 or plan.author == "user" or counts.completed > 0,
         progress=counts,
@@ -174,11 +188,12 @@ def view(plan: Plan, around: Around) -> PlanView:
         estimate=figures.estimate(plan, t),
         estimates=figures.estimates(plan, t),
         used=figures.used(plan, around.spent, t),
-        used_lines=figures.used_lines(plan, around.spent, t),
-        context=figures.context(plan, around.spent, t),
+        used_lines=used_lines,
+        context=context,
         perspectives=_perspectives(plan, t),
         draft=_draft(plan),
         changes=plan.revised if plan.status == "pending_approval" else (),
+        revision=heads.revision(plan, t),
         confidence=figures.confidence(plan, t),
         left=left,
         rest=_rest(plan, left) if partly else None,

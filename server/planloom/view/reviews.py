@@ -11,10 +11,11 @@ from planloom.view.words import Words
 
 
 class ReviewChoice(NamedTuple):
-    """One choice: `asks` says what is asked, `unasked` names what happens without a question, "" if nothing does."""
+    """One choice: `asks` says what is asked, `line` so in a few words, `unasked` what else happens, or ""."""
 
     review: Review
     title: str
+    line: str
     asks: str
     unasked: str
 
@@ -22,7 +23,9 @@ class ReviewChoice(NamedTuple):
 def review_choices(approvals: ApprovalSettings, t: Words) -> tuple[ReviewChoice, ...]:
     """All choices, the most careful first."""
     return tuple(
-        ReviewChoice(each, _title(each, t), _asks(each, approvals, t), _unasked(each, approvals, t))
+        ReviewChoice(
+            each, _title(each, t), _line(each, t), _asks(each, approvals, t), _unasked(each, approvals, t)
+        )
         for each in get_args(Review)
     )
 
@@ -35,6 +38,16 @@ def _title(review: Review, t: Words) -> str:
             return t("Review all at the end")
         case "auto":
             return t("Review only risky changes")
+
+
+def _line(review: Review, t: Words) -> str:
+    match review:
+        case "each":
+            return t("asks before each change")
+        case "end":
+            return t("asks once, at the end")
+        case "auto":
+            return t("asks about risky changes")
 
 
 def _asks(review: Review, approvals: ApprovalSettings, t: Words) -> str:

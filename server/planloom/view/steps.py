@@ -9,7 +9,16 @@ from typing import Literal, NamedTuple, TypeVar
 
 from planloom.domain.plans import graph
 from planloom.domain.plans.commands import running_in_background
-from planloom.domain.plans.plan import SETTLED, AskedQuestion, OpenCall, Plan, Recovery, Step, StepStatus
+from planloom.domain.plans.plan import (
+    SETTLED,
+    AskedQuestion,
+    OpenCall,
+    Plan,
+    Recovery,
+    Review,
+    Step,
+    StepStatus,
+)
 from planloom.domain.plans.unrolling import is_under_way, most_rounds
 from planloom.domain.values import StepId
 from planloom.view.actions import Button
@@ -17,7 +26,9 @@ from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
 from planloom.view.nodes import CheckWords, Rule, check_words, node_words, rules
 from planloom.view.problems import of_wait
+from planloom.view.rows import asks, facts, note
 from planloom.view.states import Around, resource_words, wait_words
+from planloom.view.waves import places
 from planloom.view.words import Words
 
 StepSign = Literal[
@@ -36,6 +47,7 @@ StepSign = Literal[
     "undone",
 ]
 S = TypeVar("S", OpenCall, AskedQuestion, Button)
+_WAITING: frozenset[StepSign] = frozenset({"waiting", "stalled", "unchanged", "warning", "undone"})
 _OPEN: frozenset[StepStatus] = frozenset({"pending", "blocked", "ready"})
 
 
@@ -54,6 +66,9 @@ class StepView(NamedTuple):
     uses. `calls` are open; `background` is the command that it has left running. `worked_ms` is how long its last run
     took, of one that runs `clock` says since when. `lost` says which steps are skipped with it, `used` what its runs
     have used of the model. `node` says what it is if it is no work, `after` the numbers of the steps before it.
+
+    `note` is what its row says besides its title, `facts` are for who opens it. It asks before its effect under the
+    reviews `asks`. `wave` and `links` are its place in a drawing.
     """
 
     step: Step
@@ -81,6 +96,11 @@ class StepView(NamedTuple):
     checks: tuple[CheckWords, ...]
     proposal: str | None
     used: str | None
+    note: str | None
+    facts: tuple[str, ...]
+    asks: tuple[Review, ...]
+    wave: int
+    links: tuple[StepId, ...]
     actions: tuple[Button, ...]
 
 
@@ -100,8 +120,10 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
         each.step_id: proposal_words(each, t) for each in plan.pending.recoveries if each.proposal is not None
     }
     numbers = {step.step_id: number for number, step in enumerate(plan.steps, start=1)}
+    placed = places(plan.steps, sequential=plan.sequential)
     found = []
     for number, step in enumerate(plan.steps, start=1):
+        after = ", ".join(str(numbers.get(each, each)) for each in step.depends_on)
         under_way = _under_way(plan, step)
         status = shown[number - 1]
         wait, stall = waits.get(step.step_id), stalls.get(step.step_id)
@@ -111,6 +133,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
             stalled = of_wait(model_wait, t)
         sign, words = _look(step, "running" if under_way else status, wait, stalled, t)
         worked, clock = _clock(step, around)
+        retry, position = _retry(step), _position(plan, step, t) if under_way else None
         found.append(
             StepView(
                 step=step,
@@ -123,9 +146,9 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 stalled=stalled,
                 calls=calls.get(step.step_id, ()),
                 background=background.get(step.step_id),
-                retry=_retry(step),
+                retry=retry,
                 skipped=skip_words(step, t) if step.status == "skipped" else None,
-                position=_position(plan, step, t) if under_way else None,
+                position=position,
                 asked=asked.get(step.step_id, ()),
                 changed=changed[step.step_id],
                 lost=_lost(plan, step, blocks, t) if wait not in (None, "answer") else None,
@@ -136,8 +159,13 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 rules=rules(step, t),
                 checks=tuple(check_words(each, t) for each in step.checks),
                 proposal=proposals.get(step.step_id),
-                after=", ".join(str(numbers.get(each, each)) for each in step.depends_on),
+                after=after,
                 used=None if step.usage is None else usage_words(step.usage, t),
+                note=note(words if sign in _WAITING else None, retry, position, t),
+                facts=tuple(facts(step, after, changed[step.step_id], background.get(step.step_id), t)),
+                asks=asks(step),
+                wave=placed[number - 1].wave,
+                links=placed[number - 1].links,
                 actions=actions.get(step.step_id, ()),
             )
         )

@@ -11,8 +11,8 @@ import { textField, textForm } from "../fields";
 import { printed } from "../steps/commandOutput";
 import { readArgs } from "../steps/stepDraft";
 import { questionsBefore } from "../steps/stepParts";
-import { firstLine, stepNumber } from "../text/format";
-import { button, icon, linkButton, type Panel, shown, type View } from "../ui";
+import { firstLine, stepNumber, stepPlace } from "../text/format";
+import { type ButtonOptions, button, icon, menu, type Panel, shown, type View } from "../ui";
 import { approvalCard, approvalList } from "./approvalCard";
 import { conflictCard } from "./conflictCard";
 
@@ -20,29 +20,22 @@ export function cards(panel: Panel, view: PlanView): View {
   const { plan } = view;
   if (view.decisions === 0) return nothing;
   const { approvals, questions, recoveries, conflicts } = plan.pending;
-  return html`<section class="cards" aria-label=${t("Waiting for you")}>
-    ${repeat(
-      conflicts,
-      (each) => each.editId,
-      (each) => conflictCard(panel, view, each),
-    )}
-    ${repeat(
-      lists(approvals),
-      ([first]) => first.listed?.listId ?? first.approvalId,
-      ([first, ...others]) =>
-        others.length > 0 ? approvalList(panel, view, [first, ...others]) : approvalCard(panel, view, first),
-    )}
-    ${repeat(
-      questions,
-      (each) => each.stepId,
-      (each) => questionCard(panel, view, each),
-    )}
-    ${repeat(
-      recoveries,
-      (each) => each.stepId,
-      (each) => recoveryCard(panel, view, each),
-    )}
-  </section>`;
+  const all = [
+    ...conflicts.map((each) => ({ key: each.editId, stepId: each.stepId, card: conflictCard(panel, view, each) })),
+    ...lists(approvals).map(([first, ...others]) => ({
+      key: first.listed?.listId ?? first.approvalId,
+      stepId: first.stepId,
+      card: others.length > 0 ? approvalList(panel, view, [first, ...others]) : approvalCard(panel, view, first),
+    })),
+    ...questions.map((each) => ({ key: each.stepId, stepId: each.stepId, card: questionCard(panel, view, each) })),
+    ...recoveries.map((each) => ({ key: each.stepId, stepId: each.stepId, card: recoveryCard(panel, view, each) })),
+  ];
+  const place = ({ stepId }: { stepId?: string | null | undefined }): number => stepPlace(plan, stepId) ?? 0;
+  return html`<section class="cards" aria-label=${t("Waiting for you")}>${repeat(
+    all.sort((one, other) => place(one) - place(other)),
+    ({ key }) => key,
+    ({ card }) => card,
+  )}</section>`;
 }
 
 /** The approvals, those that are asked together in one list. */
@@ -100,15 +93,16 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
   const own = stepView(view, stepId);
   // What the server offers names the step and the action.
   const titles = new Map(own?.actions?.map(({ title, arguments: [, , action] }) => [action, title]));
-  const offered = (action: Recovery["options"][number]): View => {
-    if (!options.includes(action)) return nothing;
-    const isMain = action === "retry" || action === "accept";
-    return button(titles.get(action) ?? "", act(action), {
-      classes: action.replace("_", "-"),
-      secondary: !isMain,
-      ...(action === "retry" ? { icon: "refresh" } : {}),
-    });
-  };
+  const known = (action: Recovery["options"][number]): boolean => options.includes(action) && titles.has(action);
+  const offered = (action: Recovery["options"][number] | undefined, look: ButtonOptions = {}): View =>
+    action === undefined
+      ? nothing
+      : button(titles.get(action) ?? "", act(action), { classes: action.replace("_", "-"), ...look });
+  // Where rights were lacking, to run it again with them is what helps.
+  const helps =
+    recovery.code?.startsWith("lacked") === true ? (["retry", "model"] as const) : (["model", "retry"] as const);
+  const main = helps.find(known);
+  const rest = options.filter((each) => known(each) && each !== main && each !== "skip" && each !== "accept");
   const changing = panel.forms(planId).texts[form];
   const changeArgs = ({ args = {} }: Step) =>
     panel.change(planId, (forms) => (forms.texts[form] = JSON.stringify(args, null, 2)));
@@ -130,19 +124,24 @@ function recoveryCard(panel: Panel, view: PlanView, recovery: Recovery): View {
             ? nothing
             : html`<ol>${proposal.steps.map((each) => html`<li>${shown(each.description)}</li>`)}</ol>`
         }
-        ${offered("accept")}
+        ${known("accept") ? offered("accept") : nothing}
       </div>`,
     )}
     ${changing === undefined ? nothing : retryForm(panel, plan, recovery, changing)}
     ${lost == null ? nothing : html`<p class="quiet lost">${t("If you skip it: {0}", lost)}</p>`}
     <div class="actions">
-      ${offered("retry")}
-      ${when(options.includes("retry") && changing === undefined && step?.tool != null && step, (failed) =>
-        button(t("Change and retry…"), () => changeArgs(failed), { classes: "change", secondary: true }),
+      ${offered(main, { secondary: known("accept") })} ${known("skip") ? offered("skip", { secondary: true }) : nothing}
+      ${menu(
+        `more-${stepId}`,
+        icon("ellipsis"),
+        [
+          ...rest.map((action) => ({ label: titles.get(action) ?? "", act: act(action), id: `${action}-${stepId}` })),
+          options.includes("retry") && changing === undefined && step?.tool != null
+            ? { label: t("Change and retry…"), act: () => changeArgs(step), id: `change-${stepId}` }
+            : undefined,
+        ],
+        { classes: "icon-button", ariaLabel: t("More actions"), title: t("More actions") },
       )}
-      ${offered("skip")} ${offered("go_on")} ${offered("model")}
-      <span class="grow"></span>
-      ${options.includes("abort") ? linkButton(titles.get("abort") ?? "", act("abort"), { classes: "bad abort" }) : nothing}
     </div>
   </article>`;
 }

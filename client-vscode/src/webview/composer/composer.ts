@@ -8,8 +8,7 @@ import { live } from "lit/directives/live.js";
 import type { Mode } from "../../panel/messages";
 import type { PlanView } from "../../plan/views";
 import { t } from "../../words";
-import { select } from "../fields";
-import { button, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
+import { button, focusSoon, icon, iconButton, linkButton, menu, type Panel, shown, type View } from "../ui";
 import { canSend, isSending, withMode, withRecalled, withTemplate } from "../uiState";
 import { dropped, images, isForComposer, pasteImages } from "./images";
 import { CHOICES, choiceOf, nextMode, otherWay } from "./mode";
@@ -48,13 +47,14 @@ export function composer(panel: Panel, current: PlanView | undefined, ask: Asks)
   const to = addressee(panel, current);
   if (ui.form !== undefined && to === undefined)
     return html`<section class="composer" aria-label=${t("New request")}>
-      ${current === undefined ? nothing : recipient(panel, current)} ${templateForm(panel, ui.form)}
+      ${current === undefined ? nothing : recipient(panel)} ${templateForm(panel, ui.form)}
     </section>`;
   return html`
     <section class="composer ${compact ? "compact" : ""}" aria-label=${to === undefined ? t("New request") : t("To this plan")}>
-      ${current === undefined ? nothing : recipient(panel, current)}
+      ${current === undefined || to !== undefined ? nothing : recipient(panel)} ${images(panel)}
       <div
         class="composer-box"
+        id=${to === undefined ? "to-new" : "to-plan"}
         @dragover=${(event: DragEvent) => {
           if (isForComposer(event.dataTransfer)) event.preventDefault();
         }}
@@ -85,48 +85,49 @@ export function composer(panel: Panel, current: PlanView | undefined, ask: Asks)
           @keydown=${(event: KeyboardEvent) => onKey(panel, to, event, ask)}
         ></textarea>
         ${open ? suggestions(panel, ask) : nothing}
+        ${compact ? iconButton("add", t("New request"), () => asNew(panel, true)) : nothing}
       </div>
-      ${images(panel)}
-      ${compact ? nothing : to === undefined ? verdict(panel) : saying(panel, to)}
+      ${compact ? nothing : html`<div class="composer-row">${to === undefined ? verdict(panel) : saying(panel, to)}</div>`}
     </section>
   `;
 }
 
-/** Who gets what is written, and the way to the other one. */
-function recipient(panel: Panel, { plan: current }: PlanView): View {
-  const { asNew } = panel.ui;
-  const other = () => panel.update((ui) => ({ ...ui, asNew: !asNew }));
-  return html`<div class="recipient" id="recipient" data-to=${asNew ? "new" : "plan"}>
-    ${icon(asNew ? "add" : "reply")}
-    <span class="to">${asNew ? html`<b>${t("New request")}</b>` : phrase("To {0}", html`<b>${shown(current.request)}</b>`)}</span>
-    ${linkButton(asNew ? t("To the displayed plan") : t("New request instead"), other, { id: "recipient-other" })}
+/** Whether a new request is written although a plan is displayed. */
+function asNew(panel: Panel, asNew: boolean): void {
+  panel.update((ui) => ({ ...ui, asNew }));
+  focusSoon("#request");
+}
+
+/** That a new request is written, and the way back to the plan. */
+function recipient(panel: Panel): View {
+  return html`<div class="recipient" id="recipient">
+    <b class="grow">${t("New request")}</b>
+    ${linkButton(t("To the displayed plan"), () => asNew(panel, false), { id: "recipient-other" })}
   </div>`;
 }
 
-/** What becomes of a message to the plan, and its button. */
+/** What becomes of a message to the plan, and its button; the other way is in the menu. */
 function saying(panel: Panel, to: PlanView): View {
   const { ui } = panel;
   const ready = ui.draft.trim() !== "" && canSend(ui);
+  const other = {
+    label: t("As a new request"),
+    hint: t("Alt+Enter"),
+    id: "as-new",
+    act: () => send(panel, ui.mode),
+    disabled: !ready,
+  };
   return html`
-    <div class="verdict" aria-live="polite">
-      <span class="hint" id="verdict">${
-        isSending(ui) ? html`${icon("loading")} ${t("Sending…")}` : html`${icon("comment")} ${to.messageField.hint}`
-      }</span>
-    </div>
-    <div class="actions">
-      ${sendButton(to.messageField.button, () => say(panel, to), ready)}
-      ${button(html`${t("As a new request")} <kbd>Alt ⏎</kbd>`, () => send(panel, ui.mode), {
-        id: "as-new",
-        secondary: true,
-        disabled: !ready,
-        title: t("Alt+Enter: a plan of its own"),
-      })}
-    </div>
+    ${menu("ways", icon("chevron-down"), [other], { classes: "icon-button", ariaLabel: t("Other ways to send") })}
+    <span class="hint" id="verdict" aria-live="polite" title=${to.messageField.hint}>${
+      isSending(ui) ? html`${icon("loading")} ${t("Sending…")}` : to.messageField.hint
+    }</span>
+    ${sendButton(to.messageField.button, () => say(panel, to), ready)}
   `;
 }
 
 function sendButton(label: string, click: () => void, ready: boolean): View {
-  return button(html`${label} <kbd>⏎</kbd>`, click, { id: "send", disabled: !ready, title: t("Enter") });
+  return button(label, click, { id: "send", disabled: !ready, title: t("Enter") });
 }
 
 function say(panel: Panel, { plan }: PlanView): void {
@@ -162,7 +163,7 @@ function suggestions(panel: Panel, ask: Asks): View {
   </ul>`;
 }
 
-/** What becomes of a new request, its buttons, and the mode. */
+/** What becomes of a new request, its button, and in a menu the mode and the other way. */
 function verdict(panel: Panel): View {
   const { ui } = panel;
   const choice = choiceOf(ui.mode);
@@ -170,44 +171,41 @@ function verdict(panel: Panel): View {
   const known = ui.verdict?.typing === ui.typing ? ui.verdict : undefined;
   const planned = ui.mode === "auto" ? known?.planned : ui.mode !== "direct";
   const other = otherWay(ui.mode, ui.verdict, ui.typing);
-  const otherWords =
-    other === undefined ? t("The other way") : other === "direct" ? t("Run directly") : t("Plan first");
-  const modes = CHOICES.map(({ mode, label }) => [mode, label()] as const);
+  const items = [
+    ...CHOICES.map(({ mode, label, hint }) => ({
+      label: label(),
+      hint: hint(),
+      checked: mode === ui.mode,
+      act: () => chooseMode(panel, mode),
+    })),
+    {
+      label: other === undefined ? t("The other way") : other === "direct" ? t("Run directly") : t("Plan first"),
+      hint: t("Alt+Enter"),
+      id: "override",
+      act: () => sendOtherWay(panel),
+      disabled: !ready,
+    },
+  ];
   return html`
-    <div class="verdict" aria-live="polite">${whatHappens(panel)}</div>
-    <div class="actions">
-      ${sendButton(planned === undefined ? t("Send") : planned ? t("Plan") : t("Run"), () => send(panel, ui.mode), ready)}
-      ${button(html`${otherWords} <kbd>Alt ⏎</kbd>`, () => sendOtherWay(panel), {
-        id: "override",
-        secondary: true,
-        disabled: !ready,
-        title: t("Alt+Enter: the other way"),
-      })}
-      ${select(t("Mode"), modes, ui.mode, (mode) => chooseMode(panel, choiceOf(mode as Mode).mode), {
-        id: "mode",
-        title: `${choice.hint()} ${t("Shift+Tab in the text chooses the next mode.")}`,
-      })}
-    </div>
+    ${menu("mode", html`${choice.label()}${icon("chevron-down")}`, items, {
+      title: `${choice.hint()} ${t("Shift+Tab in the text chooses the next mode.")}`,
+    })}
+    <span class="hint" aria-live="polite">${whatHappens(panel)}</span>
+    ${sendButton(planned === undefined ? t("Send") : planned ? t("Plan") : t("Run"), () => send(panel, ui.mode), ready)}
   `;
 }
 
 function whatHappens(panel: Panel): View {
   const { ui } = panel;
-  const choice = choiceOf(ui.mode);
-  if (isSending(ui)) return html`<span class="hint">${icon("loading")} ${t("Sending…")}</span>`;
-  if (ui.draft.trim() === "") return html`<span class="hint">${icon("lightbulb")} ${choice.hint()}</span>`;
-  if (ui.mode !== "auto")
-    return html`<span class="hint" id="verdict" data-planned=${ui.mode !== "direct"}
-      >${icon(choice.icon)} ${choice.hint()}</span
-    >`;
+  if (isSending(ui)) return html`${icon("loading")} ${t("Sending…")}`;
+  if (ui.draft.trim() === "") return nothing;
+  if (ui.mode !== "auto") return html`<span id="verdict" data-planned=${ui.mode !== "direct"}></span>`;
   if (ui.verdict?.typing !== ui.typing)
-    return html`<span class="hint">${icon("ellipsis")} ${ui.sendsOtherWay ? t("Sending once it is known what would happen…") : ""}</span>`;
+    return ui.sendsOtherWay ? html`${t("Sending once it is known what would happen…")}` : nothing;
   const { planned, detection } = ui.verdict;
-  return html`<span class="hint" id="verdict" data-planned=${planned}>
-    ${icon(planned ? "checklist" : "zap")}
-    <b>${planned ? t("Will be planned") : t("Runs directly")}</b>${detection.ambiguous ? ` (${t("not sure")})` : ""} ·
-    ${shown(detection.words)}
-  </span>`;
+  return html`<span id="verdict" data-planned=${planned} title=${detection.words}
+    >${planned ? t("Will be planned") : t("Runs directly")}${detection.ambiguous ? ` (${t("not sure")})` : ""} · ${shown(detection.words)}</span
+  >`;
 }
 
 function chooseMode(panel: Panel, mode: Mode): void {
@@ -268,7 +266,7 @@ function onKey(panel: Panel, to: PlanView | undefined, event: KeyboardEvent, ask
     panel.update(() => next);
     return;
   }
-  if (event.key !== "Enter" || event.shiftKey) return;
+  if (event.key !== "Enter" || event.shiftKey || (ui.draft === "" && (event.ctrlKey || event.metaKey))) return;
   event.preventDefault();
   if (to !== undefined) {
     if (event.altKey) send(panel, ui.mode);

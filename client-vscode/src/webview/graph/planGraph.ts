@@ -1,87 +1,39 @@
-// The plan's steps drawn by their dependencies. The step that has the focus, or was clicked, is shown below it.
+// The plan's steps drawn in waves, with lines between those that wait for each other. The selected step is shown below it.
 
-import { html, nothing, svg } from "lit";
-import { classMap } from "lit/directives/class-map.js";
+import { html, nothing } from "lit";
+import { ref } from "lit/directives/ref.js";
 
-import { type PlanView, stepView } from "../../plan/views";
+import type { PlanView } from "../../plan/views";
 import type { Plan, Step, StepView } from "../../protocol";
-import { plural, t } from "../../words";
+import { t } from "../../words";
 import type { PlanForms } from "../planForms";
 import { NODE_ICON, RULE_ICON, stepLook } from "../steps/stepParts";
 import { plain } from "../text/hiddenCharacters";
 import { icon, iconButton, type Panel, shown, type View } from "../ui";
-import { type Layout, layoutOf, type Room } from "./layout";
-import { dependenciesOf } from "./waves";
 
-/** What is left and right of the drawing in the page. */
-const MARGIN = 30;
-/** The sizes of a step, from the smallest: its number alone; its title too; its title on more lines. */
-const SIZES: readonly Room["step"][] = [
-  { least: 46, most: 46, height: 26 },
-  { least: 112, most: 240, height: 42 },
-  { least: 180, most: 340, height: 62 },
-];
-const WITH_TITLE = 1;
-/** With more steps than this the drawing begins with numbers alone. */
+/** With more steps than this the drawing has numbers alone. */
 const MANY = 40;
 
-/** The signs of what decides whether and how often a step runs, behind that of its kind; its row says it in words. */
-function marks({ step, rules = [] }: StepView): readonly string[] {
-  const node = NODE_ICON[step.kind];
-  return [...(node === undefined ? [] : [node]), ...rules.map(({ kind }) => RULE_ICON[kind])];
-}
-
-let last: { key: string; layout: Layout } | undefined;
-
 export function planGraph(panel: Panel, view: PlanView): View {
-  const { plan } = view;
-  const zoom = zoomOf(panel, plan);
-  const layout = laidOut(plan, document.documentElement.clientWidth - MARGIN, zoom);
-  const selectedId = selectedStep(panel, plan);
-  const selected = plan.steps.findIndex((step) => step.stepId === selectedId);
-  const zoomTo = (next: number) => () => panel.change(plan.planId, (forms) => (forms.zoom = next));
-  return html`<div class="graph-section">
-    <div class="graph-tools" role="toolbar" aria-label=${t("Size of the graph")}>
-      <span class="quiet">${plural(layout.waves, "1 wave", "{0} waves")}</span>
-      <span class="grow"></span>
-      ${iconButton("list-unordered", t("Show as List"), () => panel.change(plan.planId, (forms) => (forms.drawn = false)))}
-      ${iconButton("zoom-out", t("Smaller"), zoomTo(zoom - 1), zoom === 0)}
-      ${iconButton("zoom-in", t("Larger"), zoomTo(zoom + 1), zoom === SIZES.length - 1)}
-    </div>
-    <div
-      class="graph"
-      data-zoom=${zoom}
-      role="group"
-      aria-label=${t("Steps by what they wait for; the arrow keys walk between them")}
-      @keydown=${(event: KeyboardEvent) => onKey(panel, plan, layout, event)}
-    >
-      <svg width=${layout.width} height=${layout.height}>
-        <g aria-hidden="true">${layout.lines.map(
-          ({ sources, targets, exits, trunk, entries }) => svg`<g
-            class=${classMap({ line: true, chosen: sources.includes(selected) || targets.includes(selected) })}
-          >
-            <path d=${trunk} />
-            ${exits.map(
-              (path, index) =>
-                svg`<path d=${path} class=${targets.includes(selected) || sources[index] === selected ? "on" : ""} />`,
-            )}
-            ${entries.map(
-              (path, index) => svg`<path
-                d=${path}
-                marker-start="url(#arrow)"
-                class=${sources.includes(selected) || targets[index] === selected ? "on" : ""}
-              />`,
-            )}
-          </g>`,
-        )}</g>
-        <defs>
-          <marker id="arrow" viewBox="0 0 6 6" refX="5" refY="3" markerWidth="6" markerHeight="6" orient="auto-start-reverse">
-            <path d="M0 0L6 3L0 6Z" />
-          </marker>
-        </defs>
-        ${plan.steps.map((step, index) => node(panel, view, layout, step, index, index === selected))}
-      </svg>
-    </div>
+  const { plan, steps } = view;
+  const selected = selectedStep(panel, plan);
+  const last = Math.max(0, ...steps.map(({ wave = 0 }) => wave));
+  const waves = Array.from({ length: last + 1 }, (_, at) => steps.filter(({ wave = 0 }) => wave === at));
+  return html`<div
+    class="graph"
+    data-many=${steps.length > MANY}
+    role="group"
+    aria-label=${t("Steps by what they wait for; the arrow keys walk between them")}
+    @keydown=${(event: KeyboardEvent) => onKey(panel, plan, event)}
+  >
+    ${iconButton("list-unordered", t("Show as List"), () => panel.change(plan.planId, (forms) => (forms.drawn = false)))}
+    <svg class="links" aria-hidden="true" ${ref((svg) => svg && requestAnimationFrame(() => link(svg, steps, selected)))}></svg>
+    ${waves.map(
+      (wave, at) =>
+        html`<div class="wave">${wave.map((each) =>
+          node(panel, plan, each, each.step.stepId === selected, t("wave {0} of {1}", at + 1, waves.length)),
+        )}</div>`,
+    )}
   </div>`;
 }
 
@@ -92,52 +44,27 @@ export function selectedStep(panel: Panel, plan: Plan): string | undefined {
   return is((step) => step.stepId === row) ?? is((step) => step.status === "running") ?? plan.steps[0]?.stepId;
 }
 
-/** The layout for this width. It is kept while only statuses change. */
-function laidOut({ steps, sequential }: Plan, width: number, zoom: number): Layout {
-  const key = JSON.stringify([
-    width,
-    zoom,
-    sequential,
-    steps.map((step) => [step.stepId, step.dependsOn, step.parent]),
-  ]);
-  if (last?.key !== key) {
-    const step = SIZES[zoom] ?? SIZES[WITH_TITLE];
-    last = { key, layout: layoutOf(dependenciesOf(steps, sequential), { width, step: step as Room["step"] }) };
-  }
-  return last.layout;
-}
-
-function zoomOf(panel: Panel, { planId, steps }: Plan): number {
-  const chosen = panel.forms(planId).zoom ?? (steps.length > MANY ? 0 : WITH_TITLE);
-  return Math.min(SIZES.length - 1, Math.max(0, chosen));
-}
-
-function node(panel: Panel, view: PlanView, layout: Layout, step: Step, index: number, isSelected: boolean): View {
-  const { plan } = view;
-  const each = stepView(view, step.stepId);
-  const look = each === undefined ? undefined : stepLook(each);
-  const { x = 0, y = 0, wave = 0 } = layout.steps[index] ?? {};
-  const after = each?.after ?? "";
-  const choose = () => panel.change(plan.planId, (forms) => (forms.row = step.stepId));
-  const place = [after === "" ? "" : t("after {0}", after), t("wave {0} of {1}", wave + 1, layout.waves)];
-  // Lines are drawn in SVG; a step is HTML in it, for its icon and the end of a long title.
-  return svg`<foreignObject x=${x} y=${y} width=${layout.step.width} height=${layout.step.height}>${html`<button
-      class="node"
-      type="button"
-      data-node=${step.stepId}
-      data-index=${index}
-      data-status=${look?.status ?? step.status}
-      data-waits=${each?.waits ?? nothing}
-      tabindex=${isSelected ? 0 : -1}
-      aria-pressed=${isSelected}
-      aria-description=${place.filter((each) => each !== "").join(", ")}
-      title=${plain(step.description)}
-      @focus=${choose}
-      @click=${() => panel.change(plan.planId, (forms) => openOrClose(forms, step.stepId))}
-    ><span class="node-state">${look === undefined ? nothing : icon(look.icon, look.label)}<span class="number">${index + 1}</span></span> <span
-      class="node-title"
-      >${shown(step.description)}</span
-    >${(each === undefined ? [] : marks(each)).map((name) => icon(name, undefined, "node-mark"))}</button>`}</foreignObject>`;
+function node(panel: Panel, plan: Plan, each: StepView, isSelected: boolean, wave: string): View {
+  const { step, number, after, rules = [] } = each;
+  const look = stepLook(each);
+  const kind = NODE_ICON[step.kind];
+  // What decides whether and how often a step runs stands behind its kind; its details say it in words.
+  const marks = [...(kind === undefined ? [] : [kind]), ...rules.map((rule) => RULE_ICON[rule.kind])];
+  return html`<button
+    class="node"
+    type="button"
+    data-node=${step.stepId}
+    data-status=${look.status}
+    data-waits=${each.waits ?? nothing}
+    tabindex=${isSelected ? 0 : -1}
+    aria-pressed=${isSelected}
+    aria-description=${[...(after === "" ? [] : [t("after {0}", after)]), wave].join(", ")}
+    title=${plain(step.description)}
+    @focus=${() => panel.change(plan.planId, (forms) => (forms.row = step.stepId))}
+    @click=${() => panel.change(plan.planId, (forms) => openOrClose(forms, step.stepId))}
+  >${icon(look.icon, look.label, "glyph")}<span class="number">${number}</span> <span class="node-title">${shown(step.description)}</span>${marks.map(
+    (name) => icon(name, undefined, "node-mark"),
+  )}</button>`;
 }
 
 /** Show a step below the graph with its details, or without them if they were shown. */
@@ -146,43 +73,65 @@ function openOrClose(forms: PlanForms, stepId: string): void {
   forms.open = forms.open.includes(stepId) ? forms.open.filter((each) => each !== stepId) : [...forms.open, stepId];
 }
 
-/** The arrow keys go along a row and to the nearest step of the next one; `Home` and `End` to the first and the last. */
-function onKey(panel: Panel, plan: Plan, layout: Layout, event: KeyboardEvent): void {
-  const target = event.target;
-  if (!(target instanceof HTMLElement) || target.dataset.node === undefined) return;
-  const next = neighbour(layout, Number(target.dataset.index), event.key);
-  if (next === undefined) return;
-  event.preventDefault();
-  const found = target.closest(".graph")?.querySelector<HTMLElement>(`.node[data-index="${next}"]`);
-  found?.focus();
-  found?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  panel.change(plan.planId, (forms) => (forms.row = plan.steps[next]?.stepId));
+/** Draw the lines behind the steps as they stand in the page; those of the selected step stand out. */
+function link(svg: Element, steps: readonly StepView[], selected: string | undefined): void {
+  const graph = svg.closest(".graph");
+  if (graph === null) return;
+  const { left, top } = svg.getBoundingClientRect();
+  const boxes = new Map(
+    [...graph.querySelectorAll<HTMLElement>(".node")].map((each) => [each.dataset.node, each.getBoundingClientRect()]),
+  );
+  const lines = steps.flatMap(({ step: { stepId }, links = [] }) =>
+    links.flatMap((from) => {
+      const [one, other] = [boxes.get(from), boxes.get(stepId)];
+      if (one === undefined || other === undefined) return [];
+      const [x, y, toX, toY] = [
+        one.x + one.width / 2 - left,
+        one.bottom - top,
+        other.x + other.width / 2 - left,
+        other.y - top,
+      ];
+      const bend = Math.max(8, (toY - y) / 2);
+      const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
+      line.setAttribute("d", `M${x} ${y}C${x} ${y + bend} ${toX} ${toY - bend} ${toX} ${toY}`);
+      line.classList.toggle("on", from === selected || stepId === selected);
+      return [line];
+    }),
+  );
+  svg.replaceChildren(...lines);
 }
 
-/** The step that a key leads to, by place; undefined at an edge, and for any other key. */
-export function neighbour({ steps, rows }: Layout, from: number, key: string): number | undefined {
-  const at = steps[from];
-  if (at === undefined) return undefined;
-  const row = rows[at.row] ?? [];
-  const inRow = (by: -1 | 1): number | undefined => row[row.indexOf(from) + by];
-  const nearest = (to: readonly number[] = []): number | undefined =>
-    [...to].sort(
-      (one, other) => Math.abs((steps[one]?.x ?? 0) - at.x) - Math.abs((steps[other]?.x ?? 0) - at.x) || one - other,
-    )[0];
-  switch (key) {
-    case "ArrowLeft":
-      return inRow(-1);
-    case "ArrowRight":
-      return inRow(1);
-    case "ArrowUp":
-      return nearest(rows[at.row - 1]);
-    case "ArrowDown":
-      return nearest(rows[at.row + 1]);
-    case "Home":
-      return rows[0]?.[0];
-    case "End":
-      return rows.at(-1)?.at(-1);
-    default:
-      return undefined;
-  }
+/** The arrow keys go to the nearest step in their direction; `Home` and `End` to the first and the last. */
+function onKey(panel: Panel, plan: Plan, event: KeyboardEvent): void {
+  const { target } = event;
+  if (!(target instanceof HTMLElement) || target.dataset.node === undefined) return;
+  const nodes = [...(target.closest(".graph")?.querySelectorAll<HTMLElement>(".node") ?? [])];
+  const boxes = nodes.map((each) => each.getBoundingClientRect());
+  const next = nodes[neighbour(boxes, nodes.indexOf(target), event.key) ?? -1];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+  next.scrollIntoView({ block: "nearest", inline: "nearest" });
+  panel.change(plan.planId, (forms) => (forms.row = next.dataset.node));
+}
+
+type Box = Readonly<Record<"x" | "y" | "width" | "height", number>>;
+
+/** The box that a key leads to, by place; undefined at an edge, and for any other key. */
+export function neighbour(boxes: readonly Box[], from: number, key: string): number | undefined {
+  if (key === "Home" || key === "End") return key === "Home" ? 0 : boxes.length - 1;
+  const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
+  const here = boxes[from];
+  if (step === undefined || here === undefined) return undefined;
+  const [dx = 0, dy = 0] = step;
+  const centre = ({ x, y, width, height }: Box) => [x + width / 2, y + height / 2] as const;
+  const [x, y] = centre(here);
+  const ahead = boxes.flatMap((box, place) => {
+    const [toX, toY] = centre(box);
+    const along = (toX - x) * dx + (toY - y) * dy;
+    const across = Math.abs((toX - x) * dy) + Math.abs((toY - y) * dx);
+    return along > 1 && (dx === 0 || across < here.height) ? [{ place, along, across }] : [];
+  });
+  const [found] = ahead.sort((one, other) => one.along - other.along || one.across - other.across);
+  return found?.place;
 }

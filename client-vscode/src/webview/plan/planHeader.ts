@@ -1,282 +1,225 @@
-// The head of a plan: its request, status and progress, and the buttons for the whole plan.
+// The head of a plan: its request, one line on where it stands, its main button, and a menu with everything else.
 
 import { html, nothing } from "lit";
 import { when } from "lit/directives/when.js";
 
 import { draftText } from "../../plan/draftText";
 import { PLAN_ICON } from "../../plan/signs";
-import { offers, type PlanView } from "../../plan/views";
-import { type Attachment, type Plan, REVIEWS, type UserMessage } from "../../protocol";
-import { percent, plural, t } from "../../words";
-import { select, textForm } from "../fields";
-import { pausedForModel } from "../mends";
+import type { PlanView } from "../../plan/views";
+import type { Attachment, Plan, UserMessage } from "../../protocol";
+import { t, timeOfDay } from "../../words";
+import { textForm } from "../fields";
+import { mendButtons, pausedForModel } from "../mends";
 import { plain } from "../text/hiddenCharacters";
-import { button, focusSoon, icon, linkButton, type Panel, shown, type View } from "../ui";
-import { actionButton, choiceOf, reviewOf } from "./actions";
+import { focusSoon, icon, linkButton, menu, type Panel, shown, type View } from "../ui";
+import { composed } from "../uiState";
+import { actionButton, actionItems, choiceOf, reviewOf } from "./actions";
 import { perspectives } from "./perspectives";
-import { toSummary } from "./summary";
 
-/** What is sent with a text; the server must offer it. */
-const PROMPTED = ["reject", "regenerate"] as const;
+/** How much is shown of what a planner has looked at. */
+const LOOKED = 3;
 
 export function planHeader(panel: Panel, view: PlanView): View {
   const { plan } = view;
+  const { about = false, texts } = panel.forms(plan.planId);
   return html`
-    <header class="plan-header" data-away="head" data-status=${plan.status}>
-      <div class="title-row">
-        ${statusPill(view)}
-        ${when(
-          view.risk != null,
-          () => html`<span
-            class="chip risk-${plan.overallRisk}"
-            title=${t("Overall risk")}
-          >${icon("shield")}${view.risk}</span>`,
-        )}
-        ${when(
-          view.task != null,
-          () => html`<span
-            class="chip"
-            title=${plain(plan.qualification?.reasons.join("\n") ?? "")}
-          >${view.task}</span>`,
-        )}
-        ${when(
-          plan.route === "direct",
-          () =>
-            html`<span class="chip" title=${t("Runs without a plan of its own")}>${icon("zap")}${t("direct")}</span>`,
-        )}
+    <header class="plan-header" data-status=${plan.status}>
+      <div class="plan-title"><h1 class="request" title=${plain(plan.request)}>${shown(plan.request)}</h1>${more(panel, view)}</div>
+      <div class="plan-line">
+        <span
+          class="plan-state"
+          role="status"
+          data-status=${view.sign === "waiting" ? view.sign : plan.status}
+          data-partly=${view.partly}
+        >${icon(view.sign === "completed" ? "pass-filled" : PLAN_ICON[view.sign])}${
+          view.decisions === 0
+            ? html`<span>${shown(view.line)}</span>`
+            : linkButton(shown(view.line), () => document.querySelector(".cards")?.scrollIntoView({ block: "start" }), {
+                id: "waits",
+                title: t("Show what waits for you"),
+              })
+        }${reviewMenu(panel, view)}</span>
+        <span class="plan-buttons">${buttons(panel, view)}</span>
       </div>
-      ${request(panel, plan)} ${messages(panel, plan)} ${attached(view)} ${when(plan.summary !== "", () => html`<p class="summary">${shown(plan.summary)}</p>`)}
-      ${(plan.commandsRun ?? []).map((line) => html`<p class="quiet">${t("Run while planning:")} ${shown(line)}</p>`)}
-      ${verdictLine(view)} ${progress(view)} ${pause(panel, view)} ${draftOutcome(panel, view)} ${controls(panel, view)} ${toSummary(panel, "to-summary")}
+      ${progress(view)}
+      ${about ? details(panel, view) : nothing}
+      ${texts.reject === undefined || plan.status !== "pending_approval" ? nothing : rejectForm(panel, plan)}
+      ${messages(plan, about)} ${unresolved(view)} ${pause(panel, view)} ${draftOutcome(panel, view, about)}
     </header>
-    ${perspectives(view)}
+    ${plan.status === "draft" ? perspectives(view) : nothing}
   `;
 }
 
-function statusPill({ plan, sign, state, partly }: PlanView): View {
-  return html`<span
-    class="pill"
-    role="status"
-    data-status=${sign === "waiting" ? sign : plan.status}
-    data-partly=${partly}
-  >${icon(sign === "completed" ? "pass-filled" : PLAN_ICON[sign])}${shown(state)}</span>`;
+/** When changes are reviewed, as what the plan will ask, and the choice. */
+function reviewMenu(panel: Panel, view: PlanView): View {
+  const { plan } = view;
+  const { server } = panel.ui;
+  const chosen = choiceOf(panel, plan);
+  if (plan.status !== "pending_approval" || server.kind !== "running" || chosen === undefined) return nothing;
+  const { planId } = plan;
+  const asks = chosen.review === "each" ? (view.asks ?? chosen.line) : chosen.line;
+  const items = server.reviews.map(({ review, title, asks }) => ({
+    label: title,
+    hint: review === "each" ? (plan.asksAgain ?? asks) : asks,
+    checked: review === reviewOf(panel, plan),
+    act: () => {
+      panel.change(planId, (mine) => (mine.review = review));
+      panel.post({ kind: "review", planId, review });
+    },
+  }));
+  return html`<span aria-hidden="true">·</span>${menu("review", html`${asks}${icon("chevron-down")}`, items, {
+    title: t("When changes are reviewed"),
+  })}`;
 }
 
-function request(panel: Panel, plan: Plan): View {
-  const whole = panel.forms(plan.planId).wholeRequest;
-  const long = plan.request.length > 160 || plan.request.split("\n").length > 3;
-  return html`<h1 class="request ${whole || !long ? "" : "clipped"}">${shown(plan.request)}</h1>
-    ${when(long, () =>
-      linkButton(whole ? t("Show less") : t("Show the whole request"), () =>
-        panel.change(plan.planId, (forms) => (forms.wholeRequest = !whole)),
-      ),
-    )}`;
+/** The action that matters now, which stands beside the menu. */
+function mainAction({ plan, actions, decisions, problem }: PlanView): string {
+  if (plan.status === "pending_approval") return "approve";
+  if (plan.status === "draft") return "cancel";
+  if (plan.status !== "paused" || decisions > 0 || problem != null) return "pause";
+  return actions.some(({ command }) => command === "planloom.saveFiles") ? "saveFiles" : "resume";
 }
 
-function messageState(state: UserMessage["state"]): readonly [string, string] {
-  const words: Readonly<Record<UserMessage["state"], readonly [string, string]>> = {
-    open: ["clock", t("not read yet")],
-    read: ["check", t("read")],
-    dropped: ["circle-slash", t("not followed")],
-  };
-  return words[state];
+function buttons(panel: Panel, view: PlanView): View {
+  const { plan, actions } = view;
+  const { server } = panel.ui;
+  const name = mainAction(view);
+  if (name === "approve" && server.kind === "running" && !server.trusted) return mendButtons(panel, ["trust"]);
+  const glyph = { cancel: "debug-stop", pause: "debug-pause" }[name];
+  const look = glyph === undefined ? {} : { as: icon(glyph) as View, link: true, classes: "icon-button" };
+  return actionButton(panel, plan, actions, name, { id: name, ...(name === "approve" ? { as: t("Start") } : look) });
 }
 
-/** What the user has said to the plan since its request, and whether it was read. */
-function messages(panel: Panel, plan: Plan): View {
+/** Everything else that can be done with the plan. */
+function more(panel: Panel, view: PlanView): View {
+  const { plan, actions } = view;
+  const { planId } = plan;
+  const { about = false, drawn = false } = panel.forms(planId);
+  const items = [
+    {
+      label: about ? t("Hide details") : t("Details"),
+      id: "about",
+      act: () => panel.change(planId, (forms) => (forms.about = !about)),
+    },
+    plan.steps.length > 1
+      ? {
+          label: drawn ? t("Show as List") : t("Show as Graph"),
+          id: "drawn",
+          act: () => panel.change(planId, (forms) => (forms.drawn = !drawn)),
+        }
+      : undefined,
+    ...actionItems(panel, plan, actions, [mainAction(view), "undo", "redo", "restore"]),
+    { label: t("Export…"), id: "export", act: () => panel.post({ kind: "export", planId }) },
+    { label: t("New request"), id: "new-request", act: () => panel.update((ui) => ({ ...ui, asNew: true })) },
+    { label: t("All plans"), id: "to-plans", act: () => panel.post({ kind: "show", what: "plans" }) },
+  ];
+  return menu("more", icon("ellipsis"), items, {
+    classes: "icon-button",
+    ariaLabel: t("More actions"),
+    title: t("More actions"),
+  });
+}
+
+/** What is known of the plan, for who wants to know it. */
+function details(panel: Panel, view: PlanView): View {
+  const { plan } = view;
   const { follows } = plan;
-  const said = plan.messages ?? [];
-  return html`${when(follows, (planId) =>
-    linkButton(t("Continues an earlier plan"), () => panel.post({ kind: "select", planId }), {
-      icon: "references",
-      id: "follows",
-    }),
-  )}${when(
-    said.length > 0,
-    () => html`<ul class="messages" aria-label=${t("What you have said")}>
-        ${said.map(({ text, state }) => {
-          const [name, words] = messageState(state);
-          return html`<li data-state=${state}>${icon("comment")}<span>${shown(text)}</span>
-            <span class="quiet">${icon(name)} ${words}</span></li>`;
-        })}
-      </ul>`,
+  return html`<section class="about" aria-label=${t("Details of the plan")}>
+    <p class="whole-request">${shown(plan.request)}</p>
+    ${plan.summary === "" ? nothing : html`<p>${shown(plan.summary)}</p>`}
+    ${(plan.commandsRun ?? []).map((line) => html`<p>${t("Run while planning:")} ${shown(line)}</p>`)}
+    ${when(follows, (planId) =>
+      linkButton(t("Continues an earlier plan"), () => panel.post({ kind: "select", planId }), {
+        icon: "references",
+        id: "follows",
+      }),
+    )}
+    ${when(
+      plan.attachments.length > 0,
+      () => html`<ul class="attachments" aria-label=${t("Attachments")}>${plan.attachments.map(attachment)}</ul>`,
+    )}
+    ${view.facts?.map((fact) => html`<p class="fact">${shown(fact)}</p>`)}
+    ${plan.status === "draft" ? nothing : perspectives(view)}
+    ${when(
+      view.log.length > 0,
+      () =>
+        html`<ul class="log" aria-label=${t("Log")}>${view.log.map(
+          ({ level, at, message }) => html`<li data-level=${level}><time>${timeOfDay(at)}</time>${shown(message)}</li>`,
+        )}</ul>`,
+    )}
+  </section>`;
+}
+
+function attachment({ kind, uri, reference, label, truncated, note }: Attachment): View {
+  return html`<li title=${plain(uri ?? reference)}>${icon(kind === "folder" || kind === "link" ? kind : "file")} ${shown(label ?? reference)}${
+    truncated ? html` <i>${t("truncated")}</i>` : nothing
+  } ${note == null ? nothing : html`<span class="quiet">${shown(note)}</span>`}</li>`;
+}
+
+/** References of the request that were not found. */
+function unresolved({ unresolved: missed = [] }: PlanView): View {
+  return html`${missed.map(
+    ({ reference, message }) =>
+      html`<p class="banner">${icon("warning")}<span>${shown(reference)}: ${shown(message)}</span></p>`,
   )}`;
 }
 
-function attached(view: PlanView): View {
-  const { attachments } = view.plan;
-  const { unresolved = [] } = view;
-  if (attachments.length === 0 && unresolved.length === 0) return nothing;
-  return html`<ul class="chips" aria-label=${t("Attachments")}>
-    ${attachments.map(
-      (each) =>
-        html`<li
-          class="chip"
-          title=${plain(attachmentTip(each))}
-        >${icon(each.kind === "folder" || each.kind === "link" ? each.kind : "file")}${shown(
-          each.label ?? each.reference,
-        )}${each.truncated ? html`<i>${t("truncated")}</i>` : nothing}</li>`,
-    )}
-    ${unresolved.map(
-      (each) =>
-        html`<li
-          class="chip warning"
-          title=${plain(each.message)}
-        >${icon("warning")}${shown(each.reference)}: ${shown(each.message)}</li>`,
-    )}
-  </ul>`;
-}
+const SAID: Readonly<Record<UserMessage["state"], string>> = { open: "clock", read: "check", dropped: "circle-slash" };
 
-function attachmentTip(attachment: Attachment): string {
-  return [
-    attachment.uri ?? attachment.reference,
-    plural(attachment.bytes, "1 byte", "{0} bytes"),
-    attachment.note ?? "",
-  ]
-    .filter(Boolean)
-    .join("\n");
-}
-
-function verdictLine({ verdict }: PlanView): View {
-  return verdict == null ? nothing : html`<p class="quiet">${verdict}</p>`;
+/** What the user has said to the plan since its request; what was read is among the details. */
+function messages({ messages: said = [] }: Plan, about: boolean): View {
+  const words = { open: t("not read yet"), read: t("read"), dropped: t("not followed") };
+  const listed = said.filter(({ state }) => about || state !== "read");
+  if (listed.length === 0) return nothing;
+  return html`<ul class="messages" aria-label=${t("What you have said")}>${listed.map(
+    ({ text, state }) => html`<li data-state=${state}>${icon(SAID[state])}<span>${shown(text)}</span>
+      <span class="quiet">${words[state]}</span></li>`,
+  )}</ul>`;
 }
 
 function progress(view: PlanView): View {
-  const { plan, progress: counts, estimate, estimates } = view;
-  const used =
-    view.used === ""
-      ? nothing
-      : html`<span id="spent" title=${view.usedLines?.join("\n") ?? nothing}>${shown(view.used)}</span>`;
+  const { plan, progress: counts } = view;
   if (plan.status === "draft") {
     const tail = draftText(view.streams[""] ?? "");
     return html`<vscode-progress-bar indeterminate aria-label=${t("Drafting the plan")}></vscode-progress-bar>
-      <div class="figures">
-        <span>${view.thought}</span>
-        <span class="grow"></span>${used}
-      </div>
+      <p class="quiet thought">${shown([view.thought, view.verdict].filter(Boolean).join(" · "))}</p>
+      ${view.looked?.slice(-LOOKED).map((each) => html`<p class="doing quiet">${shown(each)}</p>`)}
       ${tail === "" ? nothing : html`<pre class="stream" aria-hidden="true">${shown(tail)}</pre>`}`;
   }
-  if (counts.total === 0) return nothing;
-  const started = !["pending_approval", "rejected"].includes(plan.status);
-  return html`${when(
-    started,
-    () => html`<vscode-progress-bar
-      class="bar-${view.partly ? "partly" : plan.status}"
-      .value=${counts.percentComplete}
-      max="100"
-      aria-label=${t("Progress of the plan")}
-    ></vscode-progress-bar>`,
-  )}
-    <div class="figures">
-      <span id="progress">${
-        started
-          ? plural(counts.total, "{1} of 1 step", "{1} of {0} steps", counts.completed)
-          : plural(counts.total, "1 step", "{0} steps")
-      }</span>
-      ${started ? html`<span>${percent(counts.percentComplete)}</span>` : nothing}
-      ${counts.failed > 0 ? html`<span class="bad">${t("{0} failed", counts.failed)}</span>` : nothing}
-      ${counts.skipped > 0 ? html`<span>${t("{0} skipped", counts.skipped)}</span>` : nothing}
-      <span class="grow"></span>${when(estimate != null, () => html`<span title=${estimates?.join("\n") ?? nothing}>${estimate}</span>`)}
-      ${when(plan.version > 0, () => html`<span title=${t("Version {0} of the plan", plan.version)}>v${plan.version}</span>`)}
-      ${used}
-    </div>`;
+  return view.live && plan.status !== "pending_approval" && counts.total > 0
+    ? html`<vscode-progress-bar .value=${counts.percentComplete} max="100" aria-label=${t("Progress of the plan")}></vscode-progress-bar>`
+    : nothing;
 }
 
 function pause(panel: Panel, view: PlanView): View {
   const { plan, pause: why } = view;
   if (plan.status === "paused" && plan.pauseReason === "model_unavailable" && view.decisions === 0)
     return pausedForModel(panel, view);
-  return why == null ? nothing : html`<p class="banner warning">${icon("debug-pause")}<span>${shown(why)}</span></p>`;
+  return why == null ? nothing : html`<p class="banner">${icon("debug-pause")}<span>${shown(why)}</span></p>`;
 }
 
-function controls(panel: Panel, view: PlanView): View {
-  const { plan, actions } = view;
-  const { planId } = plan;
-  const forms = panel.forms(planId);
-  const { server } = panel.ui;
-  const choices = (server.kind === "running" ? server.reviews : []).map(
-    ({ review, title }) => [review, title] as const,
-  );
-  const choose = (value: string) => {
-    const review = REVIEWS.find((each) => each === value) ?? "each";
-    panel.change(planId, (mine) => (mine.review = review));
-    panel.post({ kind: "review", planId, review });
-  };
-  const prompt = (kind: "reject" | "regenerate") => () => {
-    panel.change(planId, (mine) => (mine.texts[kind] = ""));
-    focusSoon("#prompt-text");
-  };
-  const prompted = PROMPTED.find((kind) => forms.texts[kind] !== undefined && offers(view, `planloom.${kind}`));
-  if (prompted !== undefined) return promptForm(panel, plan, prompted);
-  if (plan.status === "pending_approval")
-    return html`<div class="actions main-actions">
-          ${actionButton(panel, plan, actions, "approve", { id: "approve", icon: "play" })}
-          ${actionButton(panel, plan, actions, "direct", {
-            id: "direct",
-            secondary: true,
-            title: t("Send the request as it is, without this plan"),
-          })}
-        </div>
-        <div class="actions">
-          ${select(t("When changes are reviewed"), choices, reviewOf(panel, plan), choose, { id: "review" })}
-        </div>
-        ${asks(panel, plan)}
-        <div class="actions">
-          ${actionButton(panel, plan, actions, "pause", { id: "pause", link: true })}
-          <span class="grow"></span>
-          ${linkButton(t("Regenerate…"), prompt("regenerate"), { id: "regenerate" })}
-          ${linkButton(t("Reject…"), prompt("reject"), { id: "reject" })}
-        </div>`;
-  const again = offers(view, "planloom.regenerate");
-  if (!again && !["resume", "pause", "cancel"].some((name) => offers(view, `planloom.${name}`))) return nothing;
-  return html`<div class="actions">
-    ${when(view.decisions === 0, () => actionButton(panel, plan, actions, "resume", { id: "resume", icon: "debug-continue" }))}
-    ${actionButton(panel, plan, actions, "review", { id: "review", link: true })}
-    ${actionButton(panel, plan, actions, "pause", { id: "pause", icon: "debug-pause", secondary: true })}
-    ${actionButton(panel, plan, actions, "cancel", { id: "cancel", icon: "debug-stop", secondary: true })}
-    ${when(plan.status === "draft" && plan.version === 0, () => actionButton(panel, plan, actions, "direct", { link: true }))}
-    ${when(again && view.live, () => html`<span class="grow"></span>${linkButton(t("Regenerate…"), prompt("regenerate"))}`)}
-    ${when(again && !view.live, () => button(t("Regenerate…"), prompt("regenerate"), { icon: "refresh", secondary: true }))}
-  </div>`;
-}
-
-/** What this plan will ask: the select alone does not show what the settings allow. */
-function asks(panel: Panel, plan: Plan): View {
-  const again = reviewOf(panel, plan) === "each" ? plan.asksAgain : undefined;
-  const words = again ?? choiceOf(panel, plan)?.asks;
-  return words === undefined ? nothing : html`<p class="quiet" id="asks">${shown(words)}</p>`;
-}
-
-function promptForm(panel: Panel, { planId, version }: Plan, kind: "reject" | "regenerate"): View {
-  const rejecting = kind === "reject";
-  return html`<label for="prompt-text">${rejecting ? t("Why not? The reason helps the next draft.") : t("What should change?")}</label>
-    ${textForm(panel, planId, kind, {
-      label: rejecting ? t("Reason for rejecting") : t("Feedback for the next draft"),
+function rejectForm(panel: Panel, { planId }: Plan): View {
+  return html`<label for="prompt-text">${t("Why not? The reason helps the next draft.")}</label>
+    ${textForm(panel, planId, "reject", {
+      label: t("Reason for rejecting"),
       area: { id: "prompt-text" },
-      button: rejecting ? t("Reject plan") : t("Regenerate"),
+      button: t("Reject plan"),
       look: { id: "prompt-send" },
-      send: (typed) => {
-        const text = typed.trim() || undefined;
-        if (rejecting) panel.decide(planId, "planloom/plan/reject", { planId, reason: text }, kind);
-        else panel.decide(planId, "planloom/plan/regenerate", { planId, version, feedback: text }, kind);
-      },
+      send: (typed) =>
+        panel.decide(planId, "planloom/plan/reject", { planId, reason: typed.trim() || undefined }, "reject"),
     })}`;
 }
 
-/** What became of the last draft: why it failed, with the feedback that it was for, or what the planner warns of. */
-function draftOutcome(panel: Panel, view: PlanView): View {
-  const { draft, plan } = view;
-  if (draft == null) return nothing;
+/** Why the last draft failed, and the way to try again; what the planner warned of is among the details. */
+function draftOutcome(panel: Panel, { draft }: PlanView, about: boolean): View {
+  if (draft == null || !(draft.failed || about)) return nothing;
   const { feedback = "", failed, warnings } = draft;
   const again = () => {
-    panel.change(plan.planId, (forms) => {
-      delete forms.texts.reject;
-      forms.texts.regenerate = feedback;
-    });
-    focusSoon("#prompt-text");
+    panel.update((ui) => ({ ...composed({ ...ui, draft: "" }, feedback, Date.now()), asNew: false }));
+    focusSoon("#request");
   };
-  return html`<div class="banner warning draft-outcome" role="status">
-    ${icon("warning")}<span>${warnings.map((each) => html`<div>${shown(each)}</div>`)}${when(failed && feedback !== "", () => html`<div class="quiet">${t("Your feedback: {0}", feedback)}</div>`)}</span>
+  return html`<div class="banner draft-outcome" role="status">
+    ${icon("warning")}<span>${warnings.map((each) => html`<div>${shown(each)}</div>`)}</span>
     ${failed ? linkButton(t("Try again…"), again, { icon: "refresh", id: "draft-again" }) : nothing}
   </div>`;
 }

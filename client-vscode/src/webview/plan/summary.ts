@@ -1,11 +1,11 @@
-// The outcome of a plan: its report or error, the answer of a direct request, the changed files, the log.
+// The outcome of a plan: its answer or result first, what it changed with the way back, and what was not done.
 
 import { html, nothing } from "lit";
 import { when } from "lit/directives/when.js";
 import { explanation } from "../../models/mends";
-import { offers, type PlanView } from "../../plan/views";
-import type { ChangedFile, RanCommand, Report } from "../../protocol";
-import { plural, t, timeOfDay } from "../../words";
+import type { PanelState, PlanView } from "../../plan/views";
+import type { ChangedFile, RanCommand } from "../../protocol";
+import { plural, t } from "../../words";
 import { mendButtons } from "../mends";
 import { CHANGE_LETTER, pathOf } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
@@ -15,9 +15,26 @@ import { isSending } from "../uiState";
 import { actionButton } from "./actions";
 
 export function outcome(panel: Panel, view: PlanView): View {
-  return html`
-    ${answer(view)} ${error(panel, view)} ${summary(view)} ${left(panel, view)} ${files(panel, view)} ${log(view)}
-  `;
+  return html`${answer(view)} ${error(panel, view)} ${result(view)} ${files(panel, view)} ${left(panel, view)}`;
+}
+
+/** A question with its answer, behind those that it goes on with. */
+export function talk(panel: Panel, view: PlanView, state: PanelState): View {
+  const turns: PlanView[] = [];
+  for (let at: PlanView | undefined = view; at?.talk === true; at = state.plans[at.plan.follows ?? ""])
+    turns.unshift(at);
+  return html`${turns.map(
+    (turn) => html`<section class="turn">
+      <p class="asked-for" role=${turn === view ? "heading" : nothing} aria-level=${turn === view ? "1" : nothing}>${shown(turn.plan.request)}</p>
+      ${
+        turn.live
+          ? html`<vscode-progress-bar indeterminate aria-label=${t("Answering")}></vscode-progress-bar>
+            ${actionButton(panel, turn.plan, turn.actions, "cancel", { id: "cancel", link: true })}`
+          : nothing
+      }
+      ${outcome(panel, turn)}
+    </section>`,
+  )}`;
 }
 
 function answer(view: PlanView): View {
@@ -45,46 +62,17 @@ function error(panel: Panel, { plan, problem }: PlanView): View {
   </section>`;
 }
 
-function summary(view: PlanView): View {
-  const { plan } = view;
-  if (
-    plan.executionSummary == null ||
-    plan.executionSummary === "" ||
-    !["completed", "failed", "cancelled"].includes(plan.status)
-  )
+/** What came of an ended plan that did more than answer, which stands above already. */
+function result({ plan, live, answer, commands: ran = [] }: PlanView): View {
+  const { executionSummary: summary, report } = plan;
+  if (live || plan.steps.length === 0 || !summary || (answer != null && ran.length === 0 && report?.files.length === 0))
     return nothing;
-  if (plan.report != null && onlyAnswers(plan.report)) return nothing;
-  const { partly } = view;
-  const glyph =
-    partly || plan.report?.caveats?.length ? "warning" : plan.status === "completed" ? "pass-filled" : "info";
-  return html`<section class="card outcome" data-away="outcome" data-status=${plan.status} data-partly=${partly} aria-label=${t("Summary")}>
-    <h3>${icon(glyph)}<span class="grow">${t("Summary")}</span></h3>
-    ${
-      plan.report?.closing == null || plan.report.answered
-        ? nothing
-        : html`<div class="closing">${markdownView(plan.report.closing)}</div>`
-    }
-    <p class="summary-text">${shown(plan.executionSummary)}</p>
-    ${commands(view.commands ?? [])}
-    ${(plan.report?.notes ?? []).map((note) => html`<p class="banner warning note">${icon("warning")}<span>${shown(note)}</span></p>`)}
-    ${view.used === "" ? nothing : html`<p class="quiet" title=${view.usedLines?.join("\n") ?? nothing}>${view.used}</p>`}
+  return html`<section class="outcome" data-status=${plan.status} aria-label=${t("Summary")}>
+    ${report?.closing == null || report.answered ? nothing : html`<div class="closing">${markdownView(report.closing)}</div>`}
+    <p class="summary-text">${shown(summary)}</p>
+    ${commands(ran)}
+    ${report?.notes?.map((note) => html`<p class="banner note">${icon("warning")}<span>${shown(note)}</span></p>`)}
   </section>`;
-}
-
-/** The way to the summary of an ended plan, while that is out of view. */
-export function toSummary(panel: Panel, id: string): View {
-  return panel.ui.away.includes("outcome")
-    ? linkButton(t("Summary"), () => document.querySelector(".outcome")?.scrollIntoView({ block: "start" }), {
-        icon: "arrow-down",
-        id,
-      })
-    : nothing;
-}
-
-/** Whether all that a plan has done is to give an answer, which stands above already. */
-function onlyAnswers({ answered, done, files, commands, left, notAllowed }: Report): boolean {
-  const others = [files, commands, left, notAllowed];
-  return answered && done.length === 1 && others.every((each) => each.length === 0);
 }
 
 /** The commands of a plan, each with the outcome of its last run. */
@@ -107,8 +95,8 @@ function left(panel: Panel, view: PlanView): View {
   const { plan, rest } = view;
   if (rest == null) return nothing;
   const again = () => panel.create({ kind: "create", text: rest, mode: "plan", sessionId: plan.sessionId });
-  return html`<section class="card not-done" aria-label=${t("Not done")}>
-    <h3>${icon("debug-step-over")}<span class="grow">${t("Not done")}</span></h3>
+  return html`<section class="not-done" aria-label=${t("Not done")}>
+    <h3>${t("Not done")}</h3>
     <ul>${view.left?.map(
       ({ number, description, why }) =>
         html`<li>
@@ -118,7 +106,6 @@ function left(panel: Panel, view: PlanView): View {
     )}</ul>
     <div class="actions">${button(t("Plan the rest"), again, {
       id: "rest",
-      icon: "add",
       secondary: true,
       disabled: isSending(panel.ui),
       title: t("Drafts a new plan of these steps, which you review"),
@@ -127,28 +114,13 @@ function left(panel: Panel, view: PlanView): View {
 }
 
 function files(panel: Panel, view: PlanView): View {
-  const { files: changed } = view;
-  if (changed.length === 0) return nothing;
-  const { planId, workspaceFolders, report } = view.plan;
+  const { files: changed, plan, actions } = view;
+  if (changed.length === 0 || (view.live && plan.status !== "paused")) return nothing;
+  const { planId, workspaceFolders, report } = plan;
   const counted = new Map(report?.files.map((file) => [file.uri, file]));
   const now = (file: ChangedFile): string => (file.state === "applied" ? (file.newUri ?? file.uri) : file.uri);
   const name = (uri: string): string => pathOf(uri, workspaceFolders);
   return html`<section class="changed" aria-label=${t("Changed files")}>
-    <h3>${icon("files")}<span class="grow">${t("Changed files")}</span><span class="quiet">${changed.length}</span></h3>
-    ${when(
-      report?.files.some((file) => file.change !== "createFolder") && changed.some((file) => file.state === "applied"),
-      () =>
-        linkButton(t("Show all changes"), () => panel.post({ kind: "changes", planId }), {
-          icon: "diff-multiple",
-          id: "changes",
-        }),
-    )}
-    ${saveButton(panel, changed)}
-    ${
-      offers(view, "planloom.undo")
-        ? actionButton(panel, view.plan, view.actions, "undo", { id: "undo", icon: "discard", link: true })
-        : actionButton(panel, view.plan, view.actions, "redo", { id: "redo", icon: "redo", link: true })
-    }
     <ul class="files">
       ${changed.map(
         (file) => html`<li class="file" data-state=${file.state}>
@@ -159,30 +131,41 @@ function files(panel: Panel, view: PlanView): View {
             title=${plain(now(file))}
             @click=${() => panel.post({ kind: "open", uri: now(file) })}
           >${shown(file.newUri == null ? name(file.uri) : `${name(file.uri)} → ${name(file.newUri)}`)}</button>
-          ${when(
-            file.merged,
-            () =>
-              html`<span class="chip" title=${t("Merged with what you typed meanwhile")}>${icon("git-merge")}${t("merged")}</span>`,
-          )}
-          ${when(
-            file.byCommand,
-            () =>
-              html`<span class="chip" title=${file.lasting ? t("It cannot be taken back: the text from before is not known") : nothing}>${icon("terminal")}${t("by a command")}</span>`,
+          ${when(file.merged, () => icon("git-merge", t("Merged with what you typed meanwhile"), "quiet"))}
+          ${when(file.byCommand, () =>
+            icon(
+              "terminal",
+              file.lasting ? t("It cannot be taken back: the text from before is not known") : t("by a command"),
+              "quiet",
+            ),
           )}
           ${lines(file.state === "applied" ? counted.get(now(file)) : undefined)}
           <span class="quiet" title=${plain(file.reason ?? "")}>${file.words}</span>
           ${when(
             counted.has(now(file)) && !file.lasting && file.state === "applied" && file.change !== "createFolder",
             () =>
-              linkButton(t("Diff"), () => panel.post({ kind: "changes", planId, uri: now(file) }), {
-                icon: "diff",
-                classes: "diff",
+              linkButton(icon("diff"), () => panel.post({ kind: "changes", planId, uri: now(file) }), {
+                classes: "diff icon-button",
                 ariaLabel: plain(t("Diff of {0}", name(now(file)))),
               }),
           )}
         </li>`,
       )}
     </ul>
+    <div class="actions">
+      ${when(
+        report?.files.some((file) => file.change !== "createFolder") &&
+          changed.some((file) => file.state === "applied"),
+        () =>
+          linkButton(t("Show all changes"), () => panel.post({ kind: "changes", planId }), {
+            icon: "diff-multiple",
+            id: "changes",
+          }),
+      )}
+      ${actionButton(panel, plan, actions, "undo", { id: "undo", icon: "discard", as: t("Undo"), link: true })}
+      ${actionButton(panel, plan, actions, "redo", { id: "redo", icon: "redo", as: t("Redo"), link: true })}
+      ${saveButton(panel, changed)}
+    </div>
   </section>`;
 }
 
@@ -205,14 +188,4 @@ function saveButton(panel: Panel, changed: readonly ChangedFile[]): View {
 function lines(file: { added?: number; removed?: number } | undefined): View {
   if (file?.added === undefined || file.added + (file.removed ?? 0) === 0) return nothing;
   return html`<span class="added">+${file.added}</span><span class="removed">−${file.removed ?? 0}</span>`;
-}
-
-function log(view: PlanView): View {
-  if (view.log.length === 0) return nothing;
-  return html`<vscode-collapsible heading=${t("Log")} class="section">
-    <span slot="decorations" class="quiet">${view.log.length}</span>
-    <ul class="log">${view.log.map(
-      (line) => html`<li data-level=${line.level}><time>${timeOfDay(line.at)}</time>${shown(line.message)}</li>`,
-    )}</ul>
-  </vscode-collapsible>`;
 }

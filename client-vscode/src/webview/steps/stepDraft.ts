@@ -1,6 +1,15 @@
 // What the form of a step holds: made of the step, and read back as the edit that it means.
 
-import { AGENTS, type Check, type Plan, type Step, type StepEdit, type StepFields } from "../../protocol";
+import {
+  AGENTS,
+  type Check,
+  type Json,
+  type Plan,
+  type Step,
+  type StepEdit,
+  type StepFields,
+  type ToolInfo,
+} from "../../protocol";
 import { t } from "../../words";
 import type { FormKind, StepDraft } from "../planForms";
 
@@ -26,7 +35,6 @@ export function draftOf(step: Step): StepDraft {
     description: step.description,
     instruction: step.instruction,
     tool: tool ?? "",
-    args: args == null ? "" : JSON.stringify(args, null, 2),
     dependsOn: [...step.dependsOn],
     agent: step.agent,
     critical: step.critical,
@@ -34,7 +42,7 @@ export function draftOf(step: Step): StepDraft {
     question: step.question,
     checks: checks.map(({ kind, path, text, command }) => ({ kind, path, text, command })),
     template: templateId,
-    ...(kind === "sub_plan" ? { values: texts(args) } : {}),
+    values: texts(args),
     when,
     forEach,
     repeatUntil,
@@ -47,7 +55,6 @@ export function emptyDraft(after: string | null): StepDraft {
     description: "",
     instruction: "",
     tool: "",
-    args: "",
     dependsOn: [],
     agent: "koda",
     critical: false,
@@ -59,8 +66,8 @@ export function hasWork(draft: StepDraft | undefined, plan: Plan): boolean {
   if (draft === undefined) return false;
   const { target } = draft;
   if (target.kind === "new") {
-    const { description, instruction, tool, args, question = "", template = "", checks = [] } = draft;
-    const typed = [description, instruction, tool, args, question, template];
+    const { description, instruction, tool, values = {}, question = "", template = "", checks = [] } = draft;
+    const typed = [description, instruction, tool, ...Object.values(values), question, template];
     return typed.join("").trim() !== "" || checks.some((check) => !isEmpty(check));
   }
   const step = plan.steps.find((each) => each.stepId === target.stepId);
@@ -68,11 +75,17 @@ export function hasWork(draft: StepDraft | undefined, plan: Plan): boolean {
 }
 
 /** The edit of a draft: what differs from the step, undefined if nothing does, or the problem with the draft. */
-export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { problem: string } | undefined {
-  const problem = problemOf(draft);
+export function editOf(
+  draft: StepDraft,
+  step: Step | undefined,
+  tools: readonly ToolInfo[] = [],
+): StepEdit | { problem: string } | undefined {
+  const { args, problem: unread } =
+    (draft.kind ?? "task") === "task" ? argsOf(draft, step, tools) : { args: {}, problem: undefined };
+  const problem = problemOf(draft) ?? unread;
   if (problem !== undefined) return { problem };
   const { target, description } = draft;
-  const now = fieldsOf(draft);
+  const now = fieldsOf(draft, args);
   if (target.kind === "new" || step === undefined) {
     const isTask = now.kind === "processing" || now.kind === "tool_call";
     const instruction = isTask && draft.instruction.trim() !== "" ? draft.instruction : description;
@@ -80,17 +93,17 @@ export function editOf(draft: StepDraft, step: Step | undefined): StepEdit | { p
     const fields = differing({ ...now, ...args, instruction }, { checks: [] });
     return { op: "add", after: target.kind === "new" ? target.after : null, step: { ...fields, description } };
   }
-  const set = differing(now, fieldsOf(draftOf(step)));
+  const set = differing(now, fieldsOf(draftOf(step), step.args ?? null));
   return Object.keys(set).length === 0 ? undefined : { op: "update", stepId: step.stepId, set };
 }
 
 /** What a draft says of its step; null where the step has nothing of the kind. */
-function fieldsOf(draft: StepDraft): StepFields {
+function fieldsOf(draft: StepDraft, args: StepFields["args"]): StepFields {
   const { kind = "task", description, instruction, dependsOn, critical, checks = [] } = draft;
   const tool = filled(draft.tool);
   const own: StepFields =
     kind === "task"
-      ? { kind: tool === null ? "processing" : "tool_call", tool, args: readArgs(draft.args).value }
+      ? { kind: tool === null ? "processing" : "tool_call", tool, args: tool === null ? null : (args ?? null) }
       : kind === "sub_plan"
         ? { kind, args: filledIn(draft.values ?? {}) }
         : { kind };
@@ -127,7 +140,59 @@ function problemOf(draft: StepDraft): string | undefined {
   if (kind === "check" && checks.length === 0) return t("A check needs something to check.");
   if (kind === "clarification" && filled(draft.question) === null) return t("A question needs its words.");
   if (kind === "sub_plan" && filled(draft.template) === null) return t("A sub-plan needs a template.");
-  return kind === "task" ? readArgs(draft.args).problem : undefined;
+  return undefined;
+}
+
+/** The form of one argument, as the tool's schema has it; without one, as the step has the value. */
+export interface ArgumentField {
+  readonly name: string;
+  readonly description: string;
+  readonly type: string;
+  readonly choices: readonly string[];
+  readonly required: boolean;
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, { type?: string; description?: string; enum?: readonly string[] }>>;
+  readonly required?: readonly string[];
+}
+
+/** The arguments of the tool that a draft calls. */
+export function argumentFields(
+  { tool, values = {} }: StepDraft,
+  step: Step | undefined,
+  tools: readonly ToolInfo[],
+): ArgumentField[] {
+  const found = tools.find(({ name }) => name === tool.trim());
+  const { properties = {}, required = [] } = (found?.parameters ?? {}) as Schema;
+  const known = Object.entries(properties).map(([name, { type = "", description = "", enum: choices = [] }]) => {
+    return { name, description, type, choices, required: required.includes(name) };
+  });
+  const others = found !== undefined || tool.trim() === "" ? [] : Object.keys(values);
+  const typeOf = (name: string): string => (typeof (step?.args?.[name] ?? "") === "string" ? "string" : "");
+  return [
+    ...known,
+    ...others.map((name) => ({ name, description: "", type: typeOf(name), choices: [], required: false })),
+  ];
+}
+
+/** The typed arguments as the tool gets them: what is no text is written as JSON. */
+function argsOf(
+  draft: StepDraft,
+  step: Step | undefined,
+  tools: readonly ToolInfo[],
+): { args: Record<string, Json>; problem?: string } {
+  const args: Record<string, Json> = {};
+  for (const { name, type, required } of argumentFields(draft, step, tools)) {
+    const value = draft.values?.[name];
+    if (value === undefined || (value === "" && !required && step?.args?.[name] !== "")) continue;
+    try {
+      args[name] = type === "string" ? value : (JSON.parse(value) as Json);
+    } catch {
+      return { args, problem: t("The argument {0} cannot be read: {1}", name, value) };
+    }
+  }
+  return { args };
 }
 
 /** Reads typed arguments: one JSON object, or null if nothing is typed. */

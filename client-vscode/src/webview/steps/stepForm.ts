@@ -10,7 +10,7 @@ import { CHECK_KINDS, FORM_KINDS, type FormKind, type StepDraft } from "../planF
 import { agentName } from "../text/format";
 import { asking, button, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 import { isBusy } from "../uiState";
-import { CHECK_FIELDS, type CheckDraft, editOf, isEmpty } from "./stepDraft";
+import { type ArgumentField, argumentFields, CHECK_FIELDS, type CheckDraft, editOf, isEmpty } from "./stepDraft";
 
 type Write = (change: (draft: StepDraft) => void) => void;
 
@@ -25,7 +25,7 @@ export function stepForm(panel: Panel, plan: Plan, step: Step | undefined): View
       if (forms.step !== undefined) change(forms.step);
     });
   const save = () => {
-    const edit = editOf(panel.forms(planId).step ?? draft, step);
+    const edit = editOf(panel.forms(planId).step ?? draft, step, panel.ui.tools);
     if (edit === undefined) return close();
     const problem = "problem" in edit ? edit.problem : undefined;
     write((each) => (each.problem = problem));
@@ -39,7 +39,7 @@ export function stepForm(panel: Panel, plan: Plan, step: Step | undefined): View
     @keydown=${formKeys(close, save)}
   >
     ${line("description", t("Description"), draft, write)} ${kindField(draft, write)}
-    ${(draft.kind ?? "task") === "task" ? taskFields(draft, write) : nothing}
+    ${(draft.kind ?? "task") === "task" ? taskFields(panel, draft, step, write) : nothing}
     ${nodeFields(panel, draft, write)}
     ${when(
       others.length > 0,
@@ -66,7 +66,7 @@ export function stepForm(panel: Panel, plan: Plan, step: Step | undefined): View
   </div>`;
 }
 
-type Line = "description" | "tool" | "question" | "when" | "forEach" | "repeatUntil";
+type Line = "description" | "question" | "when" | "forEach" | "repeatUntil";
 
 /** A field of one line below its words. */
 function line(name: Line, words: string, draft: StepDraft, write: Write, placeholder = ""): View {
@@ -75,23 +75,75 @@ function line(name: Line, words: string, draft: StepDraft, write: Write, placeho
   return below(id, words, textField(words, draft[name] ?? "", typed, { id, placeholder }));
 }
 
-function taskFields(draft: StepDraft, write: Write): View {
-  const area = (name: "instruction" | "args", words: string, label: string, more: object): View => {
-    const id = `step-${name}`;
+function taskFields(panel: Panel, draft: StepDraft, step: Step | undefined, write: Write): View {
+  const { tools = [] } = panel.ui;
+  const agents = AGENTS.map((agent) => [agent, agentName(agent)] as const);
+  const chosen =
+    tools.some(({ name }) => name === draft.tool) || draft.tool === "" ? [] : [[draft.tool, draft.tool] as const];
+  const offered = [
+    ["", t("none: an instruction for the agent")] as const,
+    ...chosen,
+    ...tools.map(({ name }) => [name, name] as const),
+  ];
+  const describe = (text: string) => write((now) => (now.instruction = text));
+  return html`<span hidden data-asks=${asking({ kind: "tools" })}></span>
+    <div class="two">
+      <span>${below(
+        "step-tool",
+        t("Tool"),
+        select(t("Tool"), offered, draft.tool, (tool) => write((now) => (now.tool = tool)), { id: "step-tool" }),
+      )}</span>
+      <span>${below(
+        "step-agent",
+        t("Agent"),
+        select(t("Agent"), agents, draft.agent, (agent) => write((now) => (now.agent = agent)), { id: "step-agent" }),
+      )}</span>
+    </div>
+    ${argumentFields(draft, step, tools).map((field) => argument(panel, field, draft, write))}
+    ${draft.tool === "" ? below("step-instruction", t("Instruction"), textArea(t("Instruction"), draft.instruction, describe, { id: "step-instruction" })) : nothing}`;
+}
+
+/** Arguments that are texts of files. */
+const LONG = /content|text|patch/;
+
+/** The field of one argument; a long text can be written in the editor instead, in the plan's document. */
+function argument(
+  panel: Panel,
+  { name, description, type, choices, required }: ArgumentField,
+  draft: StepDraft,
+  write: Write,
+): View {
+  const value = draft.values?.[name] ?? "";
+  const typed = (text: string) => write((now) => (now.values = { ...now.values, [name]: text }));
+  const id = `step-arg-${name}`;
+  const words = html`<span title=${description}>${shown(name)}${required ? nothing : html` <span class="quiet">${t("optional")}</span>`}</span>`;
+  if (type === "boolean")
+    return html`<vscode-checkbox
+      id=${id}
+      .label=${name}
+      ?checked=${value === "true"}
+      @change=${() => typed(value === "true" ? "false" : "true")}
+    ></vscode-checkbox>`;
+  if (choices.length > 0)
     return below(
       id,
       words,
-      textArea(label, draft[name], (text) => write((now) => (now[name] = text)), { id, ...more }),
+      select(
+        name,
+        ["", ...choices].map((each) => [each, each] as const),
+        value,
+        typed,
+        { id },
+      ),
     );
-  };
-  const agents = AGENTS.map((agent) => [agent, agentName(agent)] as const);
-  const choose = (agent: string) => write((now) => (now.agent = agent));
-  return html`${area("instruction", t("Instruction"), t("Instruction"), {})}
-    <div class="two">
-      <span>${line("tool", t("Tool"), draft, write, t("none: an instruction for the agent"))}</span>
-      <span>${below("step-agent", t("Agent"), select(t("Agent"), agents, draft.agent, choose, { id: "step-agent" }))}</span>
-    </div>
-    ${area("args", t("Arguments (JSON)"), t("Arguments"), { rows: 4, monospace: true })}`;
+  if (type !== "string" || !(LONG.test(name) || value.includes("\n")))
+    return below(id, words, textField(name, value, typed, { id, title: description }));
+  const rows = Math.min(14, Math.max(4, value.split("\n").length));
+  return html`${below(id, words, textArea(name, value, typed, { id, rows, monospace: true }))}
+    ${linkButton(t("Edit in the editor"), () => panel.post({ kind: "show", what: "document" }), {
+      icon: "go-to-file",
+      title: t("Opens the plan as a document; what is saved there is a new version"),
+    })}`;
 }
 
 function dependency(plan: Plan, draft: StepDraft, step: Step, write: Write): View {
@@ -133,6 +185,7 @@ export function kindField(draft: StepDraft, write: Write): View {
     const kind = FORM_KINDS.find((each) => each === value);
     write((each) => {
       each.kind = kind;
+      each.values = {};
       // A check that nobody has written would keep a task from being saved.
       const written = (each.checks ?? []).filter((check) => !isEmpty(check));
       each.checks = kind === "check" && written.length === 0 ? [{ kind: "command" }] : written;

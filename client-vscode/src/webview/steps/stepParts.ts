@@ -1,11 +1,10 @@
-// What a step is and where it stands, the same in its row, in its card and in the graph. What decides whether and how often
-// it runs is shown in its row, since the plan is approved with it.
+// What a step is and where it stands, the same in its row, in its card and in the graph.
 
 import { html, nothing } from "lit";
 
 import { STEP_ICON } from "../../plan/signs";
 import { type PlanView, stepView } from "../../plan/views";
-import type { Rule, Step, StepStatus, StepView } from "../../protocol";
+import type { Plan, Rule, Step, StepStatus, StepView } from "../../protocol";
 import { t } from "../../words";
 import { icon, shown, type View } from "../ui";
 
@@ -15,17 +14,9 @@ export const RULE_ICON: Readonly<Record<Rule["kind"], string>> = {
   repeatUntil: "sync",
 };
 
-/** The condition of a step and the rule of its loop, as long as they can still matter. */
-export function stepRules({ step, rules = [] }: StepView): View {
-  if (step.status === "completed") return nothing;
-  return html`${rules.map(
-    ({ kind, words, hint }) => html`<span class="rule" title=${hint}>${icon(RULE_ICON[kind])}${shown(words)}</span>`,
-  )}`;
-}
-
-/** Where a loop or a sub-plan stands whose steps are at work. */
-export function loopPosition({ position }: StepView): View {
-  return position == null ? nothing : html`<span class="loop-position">${position}</span>`;
+/** The step at work, of several the first. */
+export function runningStep(plan: Plan): string | undefined {
+  return plan.steps.find((step) => step.status === "running")?.stepId;
 }
 
 /** The icons of the kinds of steps that neither call a tool nor are work for an agent. */

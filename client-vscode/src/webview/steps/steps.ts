@@ -5,21 +5,21 @@ import { repeat } from "lit/directives/repeat.js";
 import { when } from "lit/directives/when.js";
 
 import type { PlanView } from "../../plan/views";
-import type { Check, CheckWords, JsonObject, Plan, Step, StepView } from "../../protocol";
-import { t } from "../../words";
+import type { Check, CheckWords, Plan, PlanChange, Step, StepView } from "../../protocol";
+import { plural, t } from "../../words";
 import { planGraph, selectedStep } from "../graph/planGraph";
-import { actionButton } from "../plan/actions";
-import { runningStep } from "../plan/planBar";
+import { actionButton, reviewOf } from "../plan/actions";
 import type { StepDraft } from "../planForms";
 import { duration, firstLine, headline, valueText } from "../text/format";
+import { plain } from "../text/hiddenCharacters";
 import { inlineDiff } from "../text/inlineDiff";
 import { markdownView } from "../text/markdownView";
-import { focusSoon, icon, iconButton, linkButton, type Panel, phrase, shown, type View } from "../ui";
+import { focusSoon, icon, iconButton, linkButton, type Panel, shown, type View } from "../ui";
 import { commandOutput, isCommand } from "./commandOutput";
 import { dragged, draggedAway, draggedOver, dropped } from "./dragging";
 import { draftOf, emptyDraft, hasWork } from "./stepDraft";
 import { stepForm } from "./stepForm";
-import { loopPosition, NODE_ICON, questionsBefore, stepLook, stepRules } from "./stepParts";
+import { questionsBefore, stepLook } from "./stepParts";
 
 /** Whether the plan's status allows its steps to be edited. */
 function isEditable(plan: Plan): boolean {
@@ -34,8 +34,8 @@ export function steps(panel: Panel, view: PlanView): View {
   const drawn = isDrawn(panel, plan);
   const selected = drawn ? selectedStep(panel, plan) : undefined;
   const listed = drawn ? plan.steps.filter((step) => step.stepId === selected) : plan.steps;
-  return html`<section class="steps-section" aria-label=${t("Steps")}>
-    ${drawn ? planGraph(panel, view) : nothing}
+  const list = html`<section class="steps-section" aria-label=${t("Steps")}>
+    ${drawn ? planGraph(panel, view) : nothing} ${revision(panel, view)}
     <ol
       class="steps"
       data-digits=${String(plan.steps.length).length}
@@ -60,6 +60,30 @@ export function steps(panel: Panel, view: PlanView): View {
       }),
     )}
   </section>`;
+  // The steps of a plan that has ended are read after its outcome.
+  return view.live
+    ? list
+    : html`<details class="ended-steps"><summary>${plural(plan.steps.length, "1 step", "{0} steps")}</summary>${list}</details>`;
+}
+
+/** The changes of the version under review that nobody has read yet. */
+function unread(panel: Panel, { plan, changes = [] }: PlanView): readonly PlanChange[] {
+  return panel.forms(plan.planId).read === plan.version ? [] : changes;
+}
+
+/** How the version under review differs from the one before it, until that was read; and the way back. */
+function revision(panel: Panel, view: PlanView): View {
+  const { plan, actions } = view;
+  const changes = unread(panel, view);
+  if (changes.length === 0) return nothing;
+  const gone = changes.filter(({ kind }) => kind === "dropped");
+  const read = () => panel.change(plan.planId, (forms) => (forms.read = plan.version));
+  return html`<div class="revision" role="status">
+    <span class="grow">${shown(view.revision)}</span>
+    ${actionButton(panel, plan, actions, "restore", { id: "restore", link: true })}
+    ${iconButton("check", t("Mark as read"), read)}
+    ${gone.map(({ before, stepId }) => html`<p class="dropped" data-step=${stepId}>${shown(firstLine(before ?? ""))}</p>`)}
+  </div>`;
 }
 
 /** Whether the steps are drawn as a graph, which then stands above the selected one. */
@@ -93,19 +117,25 @@ function row(panel: Panel, view: PlanView, index: number): View {
     return html`<li class="step editing">${stepForm(panel, plan, step)}</li>`;
   const look = stepLook(each);
   const open = forms.open.includes(step.stepId);
+  const change = unread(panel, view).find(({ stepId }) => stepId === step.stepId)?.kind;
   const toggle = () =>
     panel.change(
       plan.planId,
       (mine) => (mine.open = open ? mine.open.filter((each) => each !== step.stepId) : [...mine.open, step.stepId]),
     );
-  return html`<li class="step" data-status=${look.status} data-step=${step.stepId} data-waits=${each.waits ?? nothing}>
+  return html`<li
+      class="step"
+      data-status=${look.status}
+      data-step=${step.stepId}
+      data-waits=${each.waits ?? nothing}
+      data-change=${change ?? nothing}
+    >
       <div
         class="step-row"
         role="button"
         tabindex=${step.stepId === tabStop(panel, plan) ? 0 : -1}
         aria-expanded=${open}
         data-index=${index}
-        data-away=${step.stepId === runningStep(plan) ? step.stepId : nothing}
         draggable=${isMovable(plan, step)}
         @dragstart=${(event: DragEvent) => dragged(event, step.stepId)}
         @dragover=${isEditable(plan) ? draggedOver : nothing}
@@ -115,27 +145,33 @@ function row(panel: Panel, view: PlanView, index: number): View {
       >
         ${icon(look.icon, look.label, "glyph")}
         <span class="number">${index + 1}</span>
-        <span class="step-text">
-          <span class="step-title">${shown(runs(each) && step.activeForm !== "" ? step.activeForm : step.description)}</span>
-          <span class="step-meta">${meta(each)}</span>
-          ${lastWords(view, step, open)}
-        </span>
-        <span class="step-side">${side(panel, view, each)}</span>
+        <span class="step-title" title=${plain(step.description)}>${shown(runs(each) && step.activeForm !== "" ? step.activeForm : step.description)}</span>
+        ${each.note == null ? nothing : html`<span class="step-note ${each.waits == null ? "" : "waits"}">${shown(each.note)}</span>`}
+        ${change === undefined ? nothing : icon(CHANGED[change], changeWords(change), "change")}
       </div>
-      ${when(
-        (runs(each) || each.position != null) && step.progress != null && step.progress > 0 && step.progress < 100,
-        () => html`<vscode-progress-bar
-          .value=${step.progress}
-          max="100"
-          aria-label=${t("Progress of the step")}
-        ></vscode-progress-bar>`,
-      )}
-      ${open ? details(panel, view, each, index) : nothing}
+      ${open ? details(panel, view, each, index) : doing(view, each)}
     </li>
     ${when(
       newStepAt(panel, plan, step.stepId) && isEditable(plan),
       () => html`<li class="step editing">${stepForm(panel, plan, undefined)}</li>`,
     )}`;
+}
+
+const CHANGED = { added: "add", changed: "edit", moved: "arrow-swap", dropped: "trash" } as const;
+
+function changeWords(kind: PlanChange["kind"]): string {
+  return { added: t("new"), changed: t("changed"), moved: t("moved"), dropped: t("dropped") }[kind];
+}
+
+/** What a running step is at: its call, or the model's last words, which its opened details have too. */
+function doing(view: PlanView, each: StepView): View {
+  const { step, calls = [] } = each;
+  const [call] = calls;
+  const said = view.words[step.stepId]?.trim().split("\n\n").at(-1) ?? "";
+  const text = call === undefined ? said : `${call.tool} ${headline(call.args)}`;
+  return !runs(each) || text === "" || view.plan.route === "direct"
+    ? nothing
+    : html`<div class="doing quiet">${shown(text)}</div>`;
 }
 
 /** The step whose row Tab reaches: the one that had the focus last, else one at work, else the first with a row. */
@@ -159,59 +195,6 @@ function runs({ step, waits, stalled }: StepView): boolean {
   return step.status === "running" && waits == null && stalled == null;
 }
 
-function meta(each: StepView): View {
-  const { step, waits, stalled, retry, background, after } = each;
-  const [call] = waits == null && stalled == null ? (each.calls ?? []) : [];
-  if (call !== undefined) return html`<span class="tool running">${icon("tools")}${callText(call)}</span>`;
-  if (each.skipped != null) return html`<span>${each.skipped}</span>`;
-  if (step.status === "failed") return html`<span class="bad">${shown(firstLine(step.result?.error ?? ""))}</span>`;
-  if (retry != null) return html`<span class="warn">${phrase("retrying: {0}", shown(retry))}</span>`;
-  return html`${waits == null ? nothing : html`<span class="warn waits">${each.words}</span>`}${
-    waits != null || stalled == null ? nothing : html`<span class="waits">${shown(stalled)}</span>`
-  }${
-    step.tool == null
-      ? html`<span class="tool">${icon(NODE_ICON[step.kind] ?? "hubot")}${shown(each.node ?? each.agent)}</span>`
-      : html`<span class="tool">${icon("tools")}${callText({ tool: step.tool, args: step.args })}</span>`
-  }
-    ${after === "" ? nothing : html`<span title=${t("Waits for these steps")}>${phrase("after {0}", shown(after))}</span>`}
-    ${loopPosition(each)} ${stepRules(each)}
-    ${background == null ? nothing : html`<span class="tool running" title=${t("Runs in the background")}>${icon("server-process")}${shown(background)}</span>`}
-    ${step.critical ? html`<span class="warn" title=${t("If this step fails, the plan fails")}>${t("critical")}</span>` : nothing}
-    ${when(
-      step.requiresApproval && step.status !== "completed",
-      () => html`<span title=${t("Asks before it changes anything")}>${icon("shield")}${t("asks")}</span>`,
-    )}
-    ${when(
-      step.reverted != null,
-      () =>
-        html`<span class="warn">${icon("discard")}${step.reverted === "whole" ? t("undone") : t("partly undone")}</span>`,
-    )}`;
-}
-
-/** The model's last words in a step that runs, which its opened details have too, and those of a direct run its answer. */
-function lastWords(view: PlanView, step: Step, open: boolean): View {
-  const said = view.words[step.stepId]?.trim().split("\n\n").at(-1) ?? "";
-  return said === "" || open || step.status !== "running" || view.plan.route === "direct"
-    ? nothing
-    : html`<span class="step-words quiet">${shown(said)}</span>`;
-}
-
-function callText({ tool, args }: { tool: string; args?: JsonObject }): View {
-  return html`${shown(tool)} <span class="arg">${shown(headline(args))}</span>`;
-}
-
-function side(panel: Panel, view: PlanView, each: StepView): View {
-  const { step, changed } = each;
-  const worked = workedMs(each, Date.now());
-  return html`${when(changed > 0, () => html`<span class="quiet" title=${t("Files changed")}>${icon("diff-modified")}${changed}</span>`)}
-    ${runs(each) && step.attempts > 1 ? html`<span class="quiet">${t("attempt {0}", step.attempts)}</span>` : nothing}
-    ${when(
-      worked,
-      (ms) => html`<span class="quiet time" title=${t("Time worked, without waiting for you")}>${duration(ms)}</span>`,
-    )}
-    ${icon(panel.forms(view.plan.planId).open.includes(step.stepId) ? "chevron-down" : "chevron-right")}`;
-}
-
 /** How long the step's last run has worked, in milliseconds; undefined while it has not begun. */
 function workedMs({ workedMs: worked, clock }: StepView, now: number): number | undefined {
   if (clock == null) return worked;
@@ -225,16 +208,22 @@ function details(panel: Panel, view: PlanView, each: StepView, index: number): V
   const stream = view.streams[step.stepId] ?? "";
   const calls = step.toolsExecuted.filter((call) => !isCommand(call));
   const commands = step.toolsExecuted.filter(isCommand);
-  const isSaid = (text: string): boolean => commands.some((call) => call.summary === text);
-  // A failed command's output stands with the command.
+  // A card above has the failure, and a call its own outcome.
+  const isSaid = (text: string): boolean =>
+    text === "" || each.waits === "recovery" || step.toolsExecuted.some((call) => call.summary === text);
   const error = step.result?.error ?? "";
   const shownError = commands.length > 0 ? firstLine(error) : error;
+  const summary = step.result?.summary ?? "";
+  const worked = workedMs(each, Date.now());
+  const asks = each.asks?.includes(reviewOf(panel, plan)) === true ? [t("asks before it changes anything")] : [];
+  const facts = [...(each.facts ?? []), ...asks, ...(worked === undefined ? [] : [duration(worked)])];
   return html`<div class="details">
     ${
       step.instruction === "" || step.instruction === step.description
         ? nothing
         : html`<p class="instruction">${shown(step.instruction)}</p>`
     }
+    <p class="facts quiet">${shown(facts.join(" · "))}</p>
     ${commands.length > 0 ? nothing : argumentTable(step)}
     ${when(
       step.checks.length > 0,
@@ -254,9 +243,8 @@ function details(panel: Panel, view: PlanView, each: StepView, index: number): V
     )}
     ${questionsBefore(view, step.stepId)} ${commandOutput(panel, view, step)}
     ${stream === "" ? said(view, step) : html`<pre class="stream">${shown(stream.slice(-1500))}</pre>`}
-    ${step.result?.summary == null || isSaid(step.result.summary) ? nothing : html`<p class="result">${shown(step.result.summary)}</p>`}
-    ${each.used == null ? nothing : html`<p class="quiet">${each.used}</p>`}
-    ${shownError === "" || isSaid(shownError) ? nothing : html`<p class="bad">${shown(shownError)}</p>`}
+    ${isSaid(summary) ? nothing : html`<p class="result">${shown(summary)}</p>`}
+    ${isSaid(shownError) ? nothing : html`<p class="bad">${shown(shownError)}</p>`}
     ${isEditable(plan) ? tools(panel, plan, step, index) : undo(panel, view, each)}
   </div>`;
 }

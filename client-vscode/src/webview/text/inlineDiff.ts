@@ -24,8 +24,9 @@ export interface InlineDiffOptions {
 
 interface Line {
   sign: "+" | "−" | " ";
-  /** The number of the line from 1, in the new text, or in the old one if the line is removed. */
-  number: number;
+  /** The numbers of the line from 1 in the old text and in the new one, as far as it is there. */
+  old?: number;
+  now?: number;
   text: string;
   /** The text on the other side of a line that was changed rather than added or removed. */
   other?: string | undefined;
@@ -65,14 +66,17 @@ function linesAround(lines: readonly string[], hunks: readonly Hunk[], place: nu
   const to = Math.min(end + CONTEXT, next?.beforeStart ?? lines.length);
   const shift = afterStart - beforeStart;
   const same = (start: number, stop: number, by: number): Line[] =>
-    lines.slice(start, stop).map((text, index) => ({ sign: " ", number: start + index + by + 1, text }));
+    lines.slice(start, stop).map((text, index) => {
+      const old = start + index + 1;
+      return { sign: " ", old, now: old + by, text };
+    });
   const isPaired = removed.length === added.length;
   return [
     ...same(from, beforeStart, shift),
     ...removed.map(
       (text, index): Line => ({
         sign: "−",
-        number: beforeStart + index + 1,
+        old: beforeStart + index + 1,
         text,
         other: isPaired ? added[index] : undefined,
       }),
@@ -80,7 +84,7 @@ function linesAround(lines: readonly string[], hunks: readonly Hunk[], place: nu
     ...added.map(
       (text, index): Line => ({
         sign: "+",
-        number: afterStart + index + 1,
+        now: afterStart + index + 1,
         text,
         other: isPaired ? removed[index] : undefined,
       }),
@@ -91,7 +95,7 @@ function linesAround(lines: readonly string[], hunks: readonly Hunk[], place: nu
 
 const KIND = { "+": "added-line", "−": "removed-line", " ": "same-line" } as const;
 
-function row({ sign, number, text, other }: Line, numbers: boolean): View {
+function row({ sign, old, now, text, other }: Line, numbers: boolean): View {
   const content = withoutEnd(text);
   const otherContent = other === undefined ? undefined : withoutEnd(other);
   const ends =
@@ -101,7 +105,7 @@ function row({ sign, number, text, other }: Line, numbers: boolean): View {
         ? endName(text)
         : undefined;
   return html`<div class="diff-line ${KIND[sign]}"
-    >${numbers ? html`<span class="diff-number" aria-hidden="true">${number}</span>` : nothing}<span class="diff-sign"
+    >${numbers ? html`<span class="diff-number" aria-hidden="true">${old}</span><span class="diff-number" aria-hidden="true">${now}</span>` : nothing}<span class="diff-sign"
       >${sign}</span
     ><span class="diff-text">${
       otherContent === undefined || otherContent === content ? shown(content) : changedPart(content, otherContent)

@@ -66,12 +66,16 @@ def _approved_step(plan: Plan, step_id: StepId | None) -> Step | None:
     return plan.step(step_id) if is_covering and step_id is not None else None
 
 
-def asks_again(plan: Plan) -> str:
-    """The sentence of the review about the questions that follow it."""
-    asking = sum(
+def asking(plan: Plan) -> int:
+    """How many steps of a plan ask again once it is approved."""
+    return sum(
         step.requires_approval or (step.kind == "processing" and step.agent != "chapo") for step in plan.steps
     )
-    return f"Asks again for {asking or 'none'} of {counted(len(plan.steps), 'step')}."
+
+
+def asks_again(plan: Plan) -> str:
+    """The sentence of the review about the questions that follow it."""
+    return f"Asks again for {asking(plan) or 'none'} of {counted(len(plan.steps), 'step')}."
 
 
 def _is_readable(text: str) -> bool:

@@ -102,6 +102,11 @@ async def rewrite(connection: Connection, params: wire.RewriteParams) -> PlanRes
     return _plan(await connection.app.plans.rewrite(PlanId(params.plan_id), params.version, params.text))
 
 
+async def restore(connection: Connection, params: wire.RestoreParams) -> PlanResult:
+    """Make a plan what an earlier version of it was, as a new version; finished steps stay."""
+    return _plan(await connection.app.plans.restore(PlanId(params.plan_id), params.version, params.to))
+
+
 async def regenerate(connection: Connection, params: wire.RegenerateParams) -> PlanResult:
     """Have the plan drafted again, with feedback; finished steps stay."""
     return _plan(

@@ -1,4 +1,4 @@
-"""Requests on templates, which are reusable plans."""
+"""Requests on what plans are made of: templates, which are reusable plans, and the tools that steps call."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from planloom.domain.values import PlanId, TemplateId
 from planloom.lsp.wire import to_wire
 from planloom.lsp.wire.base import Empty, NoParams
 from planloom.lsp.wire.methods import templates as wire
+from planloom.tools.registry import builtin
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
@@ -21,6 +22,15 @@ async def list_templates(
     return wire.TemplatesResult(
         templates=tuple(to_wire.template(each) for each in connection.app.templates.list())
     )
+
+
+async def list_tools(
+    connection: Connection,  # noqa: ARG001
+    params: NoParams,  # noqa: ARG001
+) -> wire.ToolsResult:
+    """The tools that a step can call."""
+    tools = builtin().before_commands().specs()
+    return wire.ToolsResult(tools=tuple(map(wire.ToolInfo.of, tools)))
 
 
 async def preview(connection: Connection, params: wire.PreviewTemplateParams) -> wire.TemplatePreviewResult:

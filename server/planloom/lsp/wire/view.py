@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeMany, Time, Wire
-from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Step
+from planloom.lsp.wire.base import Bool, Int, Maybe, MaybeCount, MaybeMany, Time, Wire
+from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Review, Step
 from planloom.lsp.wire.review import ChangeKind, PlanChange, Unresolved
 from planloom.view.problems import Mend
 from planloom.view.states import Sign
@@ -77,7 +77,9 @@ class StepView(Wire):
     `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled` what another step uses.
     `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step `clock`, is its time.
     `node` says what it is if it is no work, `after` the numbers of the steps before it. `checks`
-    are those of `step.checks` in words, `proposal` is what the model proposes where it has failed.
+    are those of `step.checks` in words, `proposal` is what the model proposes where it has failed. `note` is what its
+    row says besides its title, `facts` are for who opens it. It asks before its effect under the reviews `asks`.
+    `wave`, from 0, is its place in a drawing, `links` the steps before it without those that a longer path implies.
     """
 
     step: Step
@@ -103,6 +105,11 @@ class StepView(Wire):
     checks: MaybeMany[CheckWords] = None
     proposal: Maybe[str] = None
     used: Maybe[str] = None
+    note: Maybe[str] = None
+    facts: MaybeMany[str] = None
+    asks: MaybeMany[Review] = None
+    wave: MaybeCount = None
+    links: MaybeMany[str] = None
     actions: MaybeMany[Action] = None
 
 
@@ -233,7 +240,8 @@ class PlanHead(Wire):
     `state` and `sign` say where it stands, `waits` what it waits for, `problem` why it has failed or its model cannot
     be used, `looked` what a draft has looked at last. A cause in `causes` calls for the user until it is answered;
     `decisions` counts the cards. `partly`: it has completed without the steps of `left`; `rest` is a request for them.
-    `workedOn`: it holds work that is lost with it.
+    `workedOn`: it holds work that is lost with it. `line` is its head in one line, `asks` what it asks under review
+    where each step is reviewed. `facts` are for who wants to know more. `talk`: it is a question with its answer.
     """
 
     plan: Plan
@@ -244,6 +252,10 @@ class PlanHead(Wire):
     decisions: Int
     approvals: MaybeMany[ApprovalView] = None
     live: Bool
+    line: str
+    asks: Maybe[str] = None
+    facts: MaybeMany[str] = None
+    talk: Bool
     partly: Bool
     worked_on: Bool
     progress: Progress
@@ -262,6 +274,7 @@ class PlanHead(Wire):
     perspectives: MaybeMany[PerspectiveState] = None
     draft: Maybe[DraftView] = None
     changes: MaybeMany[PlanChange] = None
+    revision: Maybe[str] = None
     answer: Maybe[str] = None
     confidence: Maybe[str] = None
     unresolved: MaybeMany[Unresolved] = None

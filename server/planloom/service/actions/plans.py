@@ -10,8 +10,10 @@ from planloom.domain.document.adoption import adoption
 from planloom.domain.document.difference import difference
 from planloom.domain.document.reader import Trouble
 from planloom.domain.document.reader import read_document as read_plan_document
+from planloom.domain.document.render import render
 from planloom.domain.errors import InvalidParams, InvalidPlan, StaleVersion, WrongState
 from planloom.domain.events import catalog as ev
+from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.attachments import Attachment, additional
 from planloom.domain.plans.editing import EditRefused, PlanWords, StepEdit, edit_plan
 from planloom.domain.plans.plan import Plan, Review, Step
@@ -129,6 +131,21 @@ class Plans(PlanReader):
         found = difference(plan, written)
         _refuse_troubles((*written.troubles, *found.troubles))
         return await self.edit(plan_id, version, found.edits, found.words) if found.changes else plan
+
+    async def restore(self, plan_id: PlanId, version: int, to: int) -> Plan:
+        """Make the plan what its version `to` was; what is done stays done. Raises what `rewrite` raises."""
+        known = (plan for _, plan in self._plan_store.history(plan_id) if plan.version == to)
+        before = next((plan for plan in known if plan.status == "pending_approval"), None)
+        if before is None:
+            problem = "it is not known"
+            raise InvalidParams(
+                f"The plan has no version {to}.", details=[{"field": "to", "problem": problem}]
+            )
+        now = self._plan_store.plan(plan_id)
+        done = {step.step_id: step for step in now.steps if step.status == "completed"}
+        steps = IndexedTuple(done.get(step.step_id, step) for step in before.steps)
+        words = {"steps": steps, "request": before.request, "summary": before.summary}
+        return await self.rewrite(plan_id, version, render(now.model_copy(update=words)))
 
     async def edit(
         self, plan_id: PlanId, version: int, edits: Sequence[StepEdit], words: PlanWords | None = None

@@ -115,6 +115,14 @@ class RewriteParams(Wire):
     text: Text
 
 
+class RestoreParams(Wire):
+    """`planloom/plan/restore`; `to` is the earlier version."""
+
+    plan_id: str
+    version: Count
+    to: Count
+
+
 class RegenerateParams(Wire):
     """`planloom/plan/regenerate`."""
 

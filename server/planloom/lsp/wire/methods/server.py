@@ -132,10 +132,11 @@ class CommandAbilities(Wire):
 
 
 class ReviewChoice(Wire):
-    """When changes are reviewed, what that asks under the settings, and what it then does without a question."""
+    """When changes are reviewed: what that asks under the settings, in a few words `line`, and what is not asked."""
 
     review: Review
     title: str
+    line: str
     asks: str
     unasked: str
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from planloom.lsp.wire.base import Maybe, Wire
-from planloom.lsp.wire.plan import Step, Template
+from planloom.lsp.wire.plan import Args, Step, Template
 
 
 class NamedValue(Wire):
@@ -61,3 +61,17 @@ class TemplatePreviewResult(Wire):
 
     steps: tuple[Step, ...]
     problems: tuple[ParameterProblem, ...]
+
+
+class ToolInfo(Wire):
+    """A tool that a step can call: what it does, and the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Args
+
+
+class ToolsResult(Wire):
+    """Every tool that a step can call."""
+
+    tools: tuple[ToolInfo, ...]
