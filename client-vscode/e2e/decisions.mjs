@@ -285,7 +285,7 @@ export const DECISIONS = [
       await until("progress of the window", async () =>
         /Planloom: \d\/\d/.test((await page.locator(".statusbar-item").allTextContents()).join("\n")),
       );
-      await until("the command", () => running.locator(".tool.running").count());
+      await until("the command", () => running.locator(".doing").count());
       await window.command("Planloom: Pause Execution");
       await window.waitForStatus("paused");
       await window.command("Planloom: Resume Execution");
@@ -323,7 +323,7 @@ export const DECISIONS = [
       );
       await applyAll(window);
       await window.command("Planloom: Show Plan…");
-      await panel.locator(".listed", { hasText: "Create file one" }).locator(".listed-plan").click();
+      await window.pick("Create file one");
       await window.waitForStatus("rejected");
       await window.command("Planloom: Show Log");
       await page.locator(".part.panel .view-line, .part.panel .monaco-editor").first().waitFor();
