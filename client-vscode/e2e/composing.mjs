@@ -11,7 +11,7 @@ export const COMPOSING = [
     async run({ window, shots }) {
       const { panel, page } = window;
       const area = panel.locator("#request");
-      const mode = () => panel.locator("#mode").evaluate((select) => select.value);
+      const mode = async () => (await panel.locator("#mode").textContent()).trim().toLowerCase();
       const long = '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"';
       await window.showPanel();
       await area.fill("Create folder One");

@@ -286,7 +286,7 @@ export const DECISIONS = [
         (await page.locator(".statusbar-item").allTextContents()).filter((each) => /Planloom/.test(each));
       await until("the plan's count in the status bar", async () => /\d\/\d/.test((await entries()).join("\n")));
       assert.equal((await entries()).length, 1, "one entry says where the plans stand");
-      await until("the command", () => running.locator(".tool.running").count());
+      await until("the command", () => running.locator(".doing").count());
       await window.command("Planloom: Pause Execution");
       await window.waitForStatus("paused");
       await window.command("Planloom: Resume Execution");
@@ -324,7 +324,7 @@ export const DECISIONS = [
       );
       await applyAll(window);
       await window.command("Planloom: Show Plan…");
-      await panel.locator(".listed", { hasText: "Create file one" }).locator(".listed-plan").click();
+      await window.pick("Create file one");
       await window.waitForStatus("rejected");
       await window.command("Planloom: Show Log");
       await page.locator(".part.panel .view-line, .part.panel .monaco-editor").first().waitFor();
