@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { applyAll, nextApproval, onDisk, plan } from "./gestures.mjs";
+import { applyAll, moreOf, nextApproval, onDisk, plan } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
 const TWO = '1. Create file one.txt with content "1"\n2. Create file two.txt with content "2"';
@@ -117,7 +117,7 @@ export const WINDOWS = [
       await panel.locator("#restricted").waitFor({ state: "detached" });
       await page.locator(".workspace-trust-editor").click();
       await page.keyboard.press("Escape");
-      await failure.locator("vscode-button").filter({ hasText: "Retry" }).first().click();
+      await moreOf(failure, "Retry");
       await applyAll(window);
       assert.equal(onDisk(folder, "two.txt"), "2");
     },
