@@ -83,7 +83,7 @@ export const version = (window, number) =>
 /** Choose an entry of a card's menu. */
 export async function moreOf(card, label) {
   await card.locator(".menu-button").click();
-  await card.locator(".menu button").filter({ hasText: label }).click();
+  await card.locator(".menu button").filter({ hasText: label }).first().click();
 }
 
 /** The focus is in the panel, on this. */

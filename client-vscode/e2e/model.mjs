@@ -322,12 +322,14 @@ export const WITH_MODEL = [
       await plan(window, "1. Write a limerick\n2. Write a sonnet");
       await panel.locator("#request").fill("Only the limerick");
       await panel.locator("#verdict").waitFor();
-      assert.match(await panel.locator("#recipient").textContent(), /To\s+1\. Write a limerick/);
+      await panel.locator("#to-plan").waitFor();
       await window.shot(join(shots, "message-review-dark.png"));
       await window.say("Only the limerick");
       await version(window, 2);
       await window.waitForStatus("pending_approval");
       assert.deepEqual(await titles(window), ["Write the limerick"]);
+      assert.deepEqual(await said(), [], "what was read is among the details");
+      await window.more("about");
       assert.deepEqual(await said(), ["read"]);
 
       // The only step is literal, and asks: the message waits, and continues the plan at its end.
@@ -338,7 +340,8 @@ export const WITH_MODEL = [
       await panel.locator(".banner.info").filter({ hasText: "The plan waits for your permission" }).waitFor();
       await window.shot(join(shots, "message-running-dark.png"));
       await (await nextApproval(window)).locator(".allow").click();
-      await panel.locator("#follows").waitFor();
+      // The answer is a turn of a conversation, with the field for the next question below it.
+      await panel.locator(".turn").waitFor();
       await answered("A limerick, in verse.txt.");
       await window.waitForStatus("completed");
 

@@ -84,8 +84,9 @@ export const looks = {
     await window.looks(shots, "looks/cards");
     // What the model writes stands in the details of its step.
     await panel.locator(".step-row").nth(1).click();
-    if ((await panel.locator(".words").count()) === 0) await panel.locator(".step-row").nth(1).click();
-    await panel.locator(".words").scrollIntoViewIfNeeded();
+    const words = panel.locator(".details").locator(".words, .stream");
+    if ((await panel.locator(".details").count()) === 0) await panel.locator(".step-row").nth(1).click();
+    await words.first().scrollIntoViewIfNeeded();
     await window.shot(join(shots, "looks/words-dark.png"));
   },
 };

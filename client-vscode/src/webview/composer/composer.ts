@@ -199,7 +199,8 @@ function whatHappens(panel: Panel): View {
   const { ui } = panel;
   if (isSending(ui)) return html`${icon("loading")} ${t("Sending…")}`;
   if (ui.draft.trim() === "") return nothing;
-  if (ui.mode !== "auto") return html`<span id="verdict" data-planned=${ui.mode !== "direct"}></span>`;
+  if (ui.mode !== "auto")
+    return html`<span id="verdict" data-planned=${ui.mode !== "direct"}>${choiceOf(ui.mode).hint()}</span>`;
   if (ui.verdict?.typing !== ui.typing)
     return ui.sendsOtherWay ? html`${t("Sending once it is known what would happen…")}` : nothing;
   const { planned, detection } = ui.verdict;
