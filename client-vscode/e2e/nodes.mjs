@@ -71,9 +71,13 @@ export const NODES = [
       await window.request("1. Back the notes up\n2. Check the copies");
       await until("the second plan", async () => (await titles(window)).length === 5);
       await window.waitForStatus("pending_approval");
-      assert.match(await row(1).textContent(), /asks for your yes/);
-      assert.match(await row(2).textContent(), /for each of \$look/);
-      assert.match(await row(3).textContent(), /if length\(steps\.look\.value\) > 9/);
+      const details = async (place) => {
+        await row(place).locator(".step-row").click();
+        return row(place).textContent();
+      };
+      assert.match(await details(1), /asks for your yes/);
+      assert.match(await details(2), /for each of \$look/);
+      assert.match(await details(3), /if length\(steps\.look\.value\) > 9/);
       await window.shot(join(shots, "nodes-review-300-dark.png"));
       await panel.locator("#approve").click();
       const gate = await nextApproval(window);

@@ -101,7 +101,8 @@ STATES: list[tuple[str, Situation, list[str], dict[str, list[str]]]] = [
     (
         "paused for files",
         Situation(
-            a_plan(status="paused", pause_reason="unsaved_files", version=1, approved_version=1), can_save=True
+            a_plan(status="paused", pause_reason="unsaved_files", version=1, approved_version=1),
+            can_save=True,
         ),
         ["Save and go on", "Run without saving", "Back to review", "Cancel the plan", "Plan again"],
         {ONE: ["Skip this step"], TWO: ["Skip this step"]},

@@ -52,7 +52,8 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     view.webview.options = { enableScripts: true, localResourceRoots: [resources] };
     view.webview.onDidReceiveMessage((value: unknown) => {
       const message = readFromPanel(value);
-      if (message === undefined) this.log.warn("An unknown message of the panel was ignored.");
+      if (message === undefined)
+        this.log.warn("An unknown message of the panel was ignored:", JSON.stringify(value).slice(0, 200));
       else if (message.kind === "ready") this.onReady();
       else this.source.perform(message);
     });
