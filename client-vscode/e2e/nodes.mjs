@@ -90,7 +90,8 @@ export const NODES = [
       await window.shot(join(shots, "nodes-running-420-dark.png"));
       await applyAll(window);
       assert.equal(onDisk(folder, "a.md"), "a\n");
-      assert.match(await row(5).textContent(), /its condition did not hold/);
+      await window.unfold();
+      assert.match(await row(5).locator(".step-row").textContent(), /its condition did not hold/);
       assert.match((await titles(window))[4], /^Copy a note: b\.md$/);
       await window.shot(join(shots, "nodes-done-420-dark.png"));
     },

@@ -440,3 +440,8 @@ def test_how_full_the_context_is_where_its_size_is_known() -> None:
     assert (full.percent, full.words) == (25, "25 % of the model's 128.0k tokens")
     assert view(asked, AROUND).context is None
     assert view(plan(step("a")), Around(Words(), Spent(context_tokens=128_000))).context is None
+
+
+def test_the_row_of_a_skipped_step_says_why() -> None:
+    skipped = step("a", status="skipped", skip_reason="condition")
+    assert view(plan(skipped, status="completed"), AROUND).steps[0].note == "its condition did not hold"

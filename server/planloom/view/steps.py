@@ -133,6 +133,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
             stalled = of_wait(model_wait, t)
         sign, words = _look(step, "running" if under_way else status, wait, stalled, t)
         worked, clock = _clock(step, around)
+        skipped = skip_words(step, t) if step.status == "skipped" else None
         retry, position = _retry(step), _position(plan, step, t) if under_way else None
         found.append(
             StepView(
@@ -147,7 +148,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 calls=calls.get(step.step_id, ()),
                 background=background.get(step.step_id),
                 retry=retry,
-                skipped=skip_words(step, t) if step.status == "skipped" else None,
+                skipped=skipped,
                 position=position,
                 asked=asked.get(step.step_id, ()),
                 changed=changed[step.step_id],
@@ -161,7 +162,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 proposal=proposals.get(step.step_id),
                 after=after,
                 used=None if step.usage is None else usage_words(step.usage, t),
-                note=note(words if sign in _WAITING else None, retry, position, t),
+                note=skipped or note(words if sign in _WAITING else None, retry, position, t),
                 facts=tuple(facts(step, after, changed[step.step_id], background.get(step.step_id), t)),
                 asks=asks(step),
                 wave=placed[number - 1].wave,
