@@ -24,6 +24,7 @@ OTHERS: dict[str, Any] = {
     "request": "Something else",
     "text": "Go on",
     "format": "full",
+    "to": 1,
     "files": [{"uri": "file:///a.txt", "choice": "mine"}],
     "answer": "yes",
     "action": "retry",
