@@ -134,6 +134,7 @@ class Plans(PlanReader):
 
     async def restore(self, plan_id: PlanId, version: int, to: int) -> Plan:
         """Make the plan what its version `to` was; what is done stays done. Raises what `rewrite` raises."""
+        now = self._plan_store.read(plan_id)
         known = (plan for _, plan in self._plan_store.history(plan_id) if plan.version == to)
         before = next((plan for plan in known if plan.status == "pending_approval"), None)
         if before is None:
@@ -141,7 +142,6 @@ class Plans(PlanReader):
             raise InvalidParams(
                 f"The plan has no version {to}.", details=[{"field": "to", "problem": problem}]
             )
-        now = self._plan_store.plan(plan_id)
         done = {step.step_id: step for step in now.steps if step.status == "completed"}
         steps = IndexedTuple(done.get(step.step_id, step) for step in before.steps)
         words = {"steps": steps, "request": before.request, "summary": before.summary}
