@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planloom.view.commands import Counts, RanTests, counts, ran_tests
+from planloom.view.step.commands import Counts, RanTests, counts, ran_tests
 from planloom.view.words import Words
 
 

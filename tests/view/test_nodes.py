@@ -10,10 +10,10 @@ from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.agents import ChapoPerspective, DevoPerspective, KodaPerspective
 from planloom.domain.plans.plan import Check, Pending, PlanStatus, Recovery, RecoveryProposal
 from planloom.domain.plans.report import ReportedCommand
-from planloom.view.commands import RanCommand, commands
-from planloom.view.nodes import node_words, rules
 from planloom.view.plan_view import view
 from planloom.view.states import message_field
+from planloom.view.step.commands import RanCommand, commands
+from planloom.view.step.nodes import node_words, rules
 from planloom.view.words import Words
 from tests.view.test_plan_view import AROUND, NOON, A, plan, step
 

@@ -28,7 +28,7 @@ from planloom.domain.values import ApprovalId, CallId, EditId, PlanId, SessionId
 from planloom.execution.resources import MODEL, TERMINAL, StepWait
 from planloom.view.plan_view import PlanView, view
 from planloom.view.states import Around, Sign
-from planloom.view.steps import StepView
+from planloom.view.step.steps import StepView
 from planloom.view.words import Words
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)

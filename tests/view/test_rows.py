@@ -6,8 +6,8 @@ import pytest
 
 from planloom.domain.plans.plan import Step, Usage
 from planloom.domain.values import StepId
-from planloom.view.rows import asks, facts, note
-from planloom.view.waves import places
+from planloom.view.step.rows import asks, facts, note
+from planloom.view.step.waves import places
 from planloom.view.words import Words
 
 T = Words()

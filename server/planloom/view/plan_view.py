@@ -17,11 +17,10 @@ from planloom.domain.plans.agents import (
 from planloom.domain.plans.plan import Plan, Progress, Step, left_steps, progress
 from planloom.domain.safety.approvals import PlanChange
 from planloom.domain.values import PlanId, StepId
-from planloom.view import approvals, figures, heads, problems, steps
+from planloom.view import approvals, figures, heads, problems
 from planloom.view.actions import Button, Situation, buttons
 from planloom.view.approvals import ApprovalView
 from planloom.view.changes import ChangedFile, changed_files
-from planloom.view.commands import RanCommand, commands
 from planloom.view.figures import Context
 from planloom.view.problems import Explained
 from planloom.view.states import (
@@ -35,7 +34,9 @@ from planloom.view.states import (
     state_words,
     waiting_for,
 )
-from planloom.view.steps import StepView
+from planloom.view.step import steps
+from planloom.view.step.commands import RanCommand, commands
+from planloom.view.step.steps import StepView
 from planloom.view.words import Words
 
 

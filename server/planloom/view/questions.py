@@ -15,7 +15,7 @@ from planloom.view import approvals
 from planloom.view.actions import CANCEL, RESPOND_ALL, Button
 from planloom.view.plan_view import PlanView
 from planloom.view.states import Cause
-from planloom.view.steps import StepView
+from planloom.view.step.steps import StepView
 from planloom.view.words import Words
 from planloom.workspace.paths.uris import shown_in
 

@@ -24,7 +24,7 @@ from planloom.tools.registry import Registry, schema
 from planloom.view import plan_view
 from planloom.view.actions import ANSWER, Button, Situation, buttons
 from planloom.view.states import Around
-from planloom.view.steps import StepView
+from planloom.view.step.steps import StepView
 from planloom.view.words import Words
 from planloom.workspace.paths.roots import Root
 

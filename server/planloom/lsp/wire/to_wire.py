@@ -16,7 +16,7 @@ from planloom.lsp.wire.methods import editor
 from planloom.lsp.wire.methods.plans import CommandOutput, RanTests
 from planloom.service.running.resource_claims import described
 from planloom.tools.tool import NO_OUTPUT
-from planloom.view.commands import ran_tests
+from planloom.view.step.commands import ran_tests
 from planloom.view.words import Words
 
 

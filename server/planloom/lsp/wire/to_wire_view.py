@@ -7,7 +7,7 @@ from typing import Any
 from planloom.lsp.wire import to_wire
 from planloom.lsp.wire import view as wire
 from planloom.view.plan_view import PlanView
-from planloom.view.steps import StepView
+from planloom.view.step.steps import StepView
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from planloom.lsp.wire.plan import Agent, Args, Plan, Progress, Review, Step
 from planloom.lsp.wire.review import ChangeKind, PlanChange, Unresolved
 from planloom.view.problems import Mend
 from planloom.view.states import Sign
-from planloom.view.steps import StepSign
+from planloom.view.step.steps import StepSign
 
 StepDecision = Literal["approval", "conflict", "answer", "recovery"]
 

@@ -8,7 +8,7 @@ from typing import Final, get_args
 from planloom.domain.plans.plan import Review, Step
 from planloom.domain.values import Json
 from planloom.view.figures import agent_name, usage_words
-from planloom.view.nodes import node_words, rules
+from planloom.view.step.nodes import node_words, rules
 from planloom.view.words import Words
 
 _WRITING: Final = frozenset({"write_file", "edit_file", "create_folder", "rename_path"})

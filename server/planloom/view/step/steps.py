@@ -24,11 +24,11 @@ from planloom.domain.values import StepId
 from planloom.view.actions import Button
 from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
-from planloom.view.nodes import CheckWords, Rule, check_words, node_words, rules
 from planloom.view.problems import of_wait
-from planloom.view.rows import asks, facts, note
 from planloom.view.states import Around, resource_words, wait_words
-from planloom.view.waves import places
+from planloom.view.step.nodes import CheckWords, Rule, check_words, node_words, rules
+from planloom.view.step.rows import asks, facts, note
+from planloom.view.step.waves import places
 from planloom.view.words import Words
 
 StepSign = Literal[
