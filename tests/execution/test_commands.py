@@ -22,6 +22,7 @@ from planloom.view.plan_view import view
 from planloom.view.states import Around
 from planloom.view.words import Words
 from planloom.workspace.editor import EditorCapabilities
+from tests.support.crash import DyingLedger
 from tests.support.fake_editor import EVERYTHING
 from tests.support.studio import Studio, studio
 
@@ -321,7 +322,25 @@ async def test_a_plan_goes_on_once_the_editor_has_saved_at_the_users_request(tmp
         shown = view(plan, Around(Words(), can_save=True))
         titles = [each.title for each in shown.actions if each.cause is not None]
         assert titles == ["Save and go on", "Run without saving"]
-        await room.app.unsaved.save_waiting(plan.plan_id)
+        await room.app.save_and_resume(plan.plan_id)
+        plan = await room.until(plan, lambda now: bool(now.pending.approvals))
+        assert (await room.respond(plan)).status == "completed"
+        assert room.path("seen.txt").read_text() == "typed\n"
+
+
+async def test_files_are_saved_at_the_users_request_for_a_plan_of_a_dead_server_too(tmp_path: Path) -> None:
+    ledger = DyingLedger(tmp_path / "l.db")
+    before = Studio(tmp_path, {"a.txt": "one\n"}, ledger=ledger)
+    before.editor.open(before.path("a.txt"), "typed\n")
+    plan = await before.run("run `cat a.txt > seen.txt`")
+    assert plan.pause_reason == "unsaved_files"
+    ledger.dead = True
+    await before.app._jobs.stop("")
+    ledger.release()
+    async with studio(tmp_path, ledger=tmp_path / "l.db") as room:
+        room.editor.open(room.path("a.txt"), "typed\n")
+        assert room.now(plan).pause_reason == "unsaved_files"
+        await room.app.save_and_resume(plan.plan_id)
         plan = await room.until(plan, lambda now: bool(now.pending.approvals))
         assert (await room.respond(plan)).status == "completed"
         assert room.path("seen.txt").read_text() == "typed\n"

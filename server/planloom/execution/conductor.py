@@ -159,12 +159,7 @@ class Conductor:
 
     def pause_on_error(self, plan_id: PlanId, error: Exception) -> None:
         """Pause a plan that cannot continue, so that the user sees the reason and can resume it."""
-        if isinstance(error, PlanloomError):
-            log.error("plan %s cannot continue: %s", plan_id, error.message)
-            reason = error.message
-        else:
-            log.error("plan %s cannot continue because of a defect", plan_id, exc_info=error)
-            reason = DEFECT
+        reason = error.message if isinstance(error, PlanloomError) else DEFECT
         plan = self._plan_store.load(plan_id)
         if plan is not None and plan.status in ("approved", "executing"):
             paused = ev.PlanPaused(reason="error", detail=f"{reason} Resume the plan to try again.")
@@ -293,6 +288,7 @@ class Conductor:
             # The outcome could not be recorded; the step's effects were, so that it can run again.
             self.pause_on_error(plan_id, error)
             self._back_to_pending(plan_id, step_id)
+            raise
         finally:
             self._release(plan_id, step_id)
 

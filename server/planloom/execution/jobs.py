@@ -1,5 +1,5 @@
-"""Owns the asyncio tasks of an application: each has a name, is referenced until it ends, and somebody told of its
-failure.
+"""Owns the asyncio tasks of an application: each has a name and is referenced until it ends, and its failure is passed
+to one function.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def background_jobs(plan_id: PlanId) -> str:
 
 
 async def only_logged(name: str, error: Exception) -> None:
-    """The owner of failures of jobs that no plan depends on: `Jobs` logs them, and nobody else needs to know."""
+    """Do nothing more about the failure of a job on which no plan depends: `Jobs` logs it."""
 
 
 class Jobs:

@@ -227,7 +227,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("planloom.pause", "planId?", lambda c, a: c.app.plans.pause(a["planId"]), "pause"),
     Command("planloom.resume", "planId?", lambda c, a: c.app.plans.resume(a["planId"]), "resume"),
     Command("planloom.restore", "planId, version", _restore),
-    Command("planloom.saveFiles", "planId", lambda c, a: c.app.unsaved.save_waiting(a["planId"])),
+    Command("planloom.saveFiles", "planId", lambda c, a: c.app.save_and_resume(a["planId"])),
     Command("planloom.review", "planId?", lambda c, a: c.app.plans.review(a["planId"]), "review"),
     Command(
         "planloom.undo",

@@ -153,7 +153,7 @@ class Application:
         self.references = references
         self.templates = templates
         self.memory = memory
-        self.unsaved = saver
+        self._saver = saver
         self.user_undo = UserUndo(plan_store, session.view, jobs)
         self.requests = NewRequests(session, references, models, templates)
         direct = partial(direct_run, session, tools, rules)
@@ -268,15 +268,21 @@ class Application:
     async def _job_failed(self, name: str, error: Exception) -> None:
         """Have the plan of a job say why it cannot go on, so that none stands still for ever."""
         await self._plan_store.wait_unlocked()
-        for plan in self._plan_store.live():
-            # A stopped plan accepts no event; it says so when it is reloaded from the ledger.
-            with suppress(StorageFailed, OwnedElsewhere):
-                if plan.plan_id not in name.split(":"):
-                    continue
-                if plan.status == "draft":
-                    self._drafting.give_up(plan, error)
-                else:
-                    self._conductor.pause_on_error(plan.plan_id, error)
+        plan = next((each for each in self._plan_store.live() if each.plan_id in name.split(":")), None)
+        # A stopped plan accepts no event; it says so when it is reloaded from the ledger.
+        with suppress(StorageFailed, OwnedElsewhere):
+            if plan is not None and plan.status == "draft":
+                self._drafting.give_up(plan, error)
+            elif plan is not None:
+                self._conductor.pause_on_error(plan.plan_id, error)
+
+    async def save_and_resume(self, plan_id: PlanId) -> Plan:
+        """Have the editor save the files that a paused plan waits for, and resume the plan.
+
+        Raises WrongState if the editor cannot be asked to save, or has not saved one of them.
+        """
+        await self._saver.save_waiting(plan_id)
+        return await self.plans.resume(plan_id)
 
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self.plans.cancel(plan_id))

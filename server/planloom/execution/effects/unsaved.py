@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -16,7 +16,7 @@ from planloom.domain.values import PlanId, Sha256, Uri
 from planloom.execution.jobs import Jobs
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
-from planloom.workspace.editor import EditorSilent
+from planloom.workspace.editor import EditorSilent, SaveAnswer
 from planloom.workspace.paths.names import listed
 from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath
 from planloom.workspace.paths.uris import after_rename, display_name, is_at_or_below, normalized
@@ -96,23 +96,32 @@ class UnsavedFileSaver:
             dirty = await self._dirty(plan)
         return dirty
 
-    async def save_waiting(self, plan_id: PlanId) -> Plan:
-        """Have the editor save the files that a plan waits for, at the user's request; the plan goes on.
+    async def save_waiting(self, plan_id: PlanId) -> None:
+        """Have the editor save the files that a paused plan waits for. The caller resumes the plan.
 
         Raises WrongState if the editor cannot be asked to save, or has not saved one of them.
         """
-        status = self._plan_store.read(plan_id).status
-        answer = None
-        if self._session.editor.capabilities.save:
-            with suppress(EditorSilent):
-                answer = await self._session.editor.save(tuple(self._waiting.get(plan_id, ())))
+        plan = self._plan_store.read(plan_id)
+        # Taken out before the files are saved, since the last of them would resume the plan here.
+        waiting = self._waiting.pop(plan_id, {})
+        # A server before this one may have paused the plan.
+        problem = await self._not_saved(tuple(waiting) or await self._dirty(plan))
+        if problem:
+            if waiting:
+                self._waiting[plan_id] = waiting
+            raise WrongState(problem, status=plan.status)
+
+    async def _not_saved(self, uris: tuple[Uri, ...]) -> str:
+        """Have the editor save files. Returns which it has not saved and why, "" if it has saved all."""
+        if not uris:
+            return ""
+        answer = await save(self._session, uris)
         if answer is None:
-            raise WrongState("The editor cannot be asked to save files: save them yourself.", status=status)
-        if answer.failed:
-            names = listed([self._name(normalized(each.uri)) for each in answer.failed], 10)
-            raise WrongState(f"Not saved: {names}. {answer.failed[0].reason}", status=status)
-        await self._resume_if_saved(plan_id)
-        return self._plan_store.read(plan_id)
+            return "The editor cannot be asked to save files: save them yourself."
+        if not answer.failed:
+            return ""
+        names = listed([self._name(normalized(each.uri)) for each in answer.failed], 10)
+        return f"Not saved: {names}. {answer.failed[0].reason}"
 
     async def on_edit_applied(self, plan: Plan, edit: EditRecord) -> None:
         """Have the editor save files that only Planloom has changed, if `edits.save` is `always`; not after an undo."""
@@ -129,10 +138,7 @@ class UnsavedFileSaver:
         edits = [edit for plan in self._plan_store.live() for edit in plan.edits]
         own = [uri for uri in uris if await self._is_own(uri, edits)]
         if own:
-            try:
-                await self._session.editor.save(tuple(own))
-            except EditorSilent:
-                return
+            await save(self._session, own)
 
     async def _dirty(self, plan: Plan) -> tuple[Uri, ...]:
         """The files of the workspace that are known to have unsaved text."""
@@ -207,8 +213,23 @@ async def save_own(session: Session, plan_store: PlanStore, part: Changeset) -> 
         and await view.is_dirty(document.uri)
     ]
     if own:
+        await save(session, own)
+
+
+async def save_again(session: Session, uris: Sequence[Uri]) -> None:
+    """Have the editor save files whose text was saved before a change of it was taken back, unless `edits.save` is
+    `never`.
+    """
+    if uris and session.settings.edits.save != "never":
+        await save(session, uris)
+
+
+async def save(session: Session, uris: Sequence[Uri]) -> SaveAnswer | None:
+    """Have the editor save files; None if it cannot be asked, or does not answer."""
+    if session.editor.capabilities.save:
         with suppress(EditorSilent):
-            await session.editor.save(tuple(own))
+            return await session.editor.save(tuple(uris))
+    return None
 
 
 async def taken_away_later(session: Session, plan: Plan) -> tuple[DeleteFile, ...]:

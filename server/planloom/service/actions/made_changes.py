@@ -16,6 +16,7 @@ from planloom.domain.text.diff import Hunk, hunks
 from planloom.domain.text.positions import LineIndex
 from planloom.domain.values import EditId, PlanId, StepId, Uri
 from planloom.execution.effects.reconcile import journal_files
+from planloom.execution.effects.unsaved import save_again
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.service.running.states import ALLOWED
@@ -75,7 +76,7 @@ class MadeChanges:
         UnknownThing, UntrustedWorkspace, and WrongState if the editor does not make it.
         """
         self._session.require_trust("nothing in it is changed")
-        view, editor = self._session.view, self._session.editor
+        view = self._session.view
         text = self._text(uri)
         wanted = text
         for each in reversed(self._named(plan_id, uri, key, text)):
@@ -84,15 +85,15 @@ class MadeChanges:
         was_saved = await view.saved_text(normalized(uri)) == text
         plan = self._plan_store.plan(plan_id)
         grant = Grant(plan_id=plan_id, version=plan.version, source="request")
-        edit = Edit(view, editor, grant, "Planloom: undo", _Unrecorded())
+        edit = Edit(view, self._session.editor, grant, "Planloom: undo", _Unrecorded())
         change = EditFile(uri=normalized(uri), before=text, after=wanted)
         outcome = await apply_changeset(edit, Changeset(changes=(change,)))
         if not isinstance(outcome, ChangesetApplied):
             raise WrongState(
                 "The file changed meanwhile. Try again.", status=plan.status, allowed=ALLOWED[plan.status]
             )
-        if was_saved and editor.capabilities.save and self._session.settings.edits.save != "never":
-            await editor.save((normalized(uri),))
+        if was_saved:
+            await save_again(self._session, (normalized(uri),))
         return self._plan_store.plan(plan_id)
 
     def _text(self, uri: Uri) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 from planloom.domain.changes import EditedFile, EditRecord, sha256
@@ -16,7 +15,7 @@ from planloom.domain.safety.approvals import Grant
 from planloom.domain.values import PlanId, StepId, Uri
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.reconcile import journal_files
-from planloom.execution.effects.unsaved import save_own
+from planloom.execution.effects.unsaved import save_again, save_own
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.service.actions.export import sentence
@@ -24,7 +23,6 @@ from planloom.service.requests import UndoResult
 from planloom.service.running.states import ALLOWED
 from planloom.service.running.turns import Turns
 from planloom.storage.ledger import Compaction
-from planloom.workspace.editor import EditorSilent
 from planloom.workspace.edits.apply import apply_changeset
 from planloom.workspace.edits.batch import Edit
 from planloom.workspace.edits.outcomes import (
@@ -189,14 +187,10 @@ class UndoService:
 
     async def _save(self, plan_id: PlanId, uris: tuple[Uri, ...]) -> None:
         """Have the editor save files that were saved before, so that the disk never holds half of an undo."""
-        session = self._session
-        if not session.editor.capabilities.save or session.settings.edits.save == "never":
-            return
-        now = [uri for uri in uris if await session.view.is_unsaved(uri)]
+        now = [uri for uri in uris if await self._session.view.is_unsaved(uri)]
         if now:
             self._saved_undo.add(plan_id)
-            with suppress(EditorSilent):
-                await session.editor.save(tuple(now))
+            await save_again(self._session, now)
 
     async def _record(self, plan: Plan, chosen: tuple[EditRecord, ...], reversal: Reversal) -> UndoResult:
         happened: list[ev.Event] = []
