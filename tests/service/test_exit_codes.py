@@ -12,6 +12,7 @@ from planloom.domain.plans.plan import Check, summary
 from planloom.domain.values import StepId
 from planloom.models.offline.scripted import ScriptedModel, fails, makes
 from planloom.view.plan_view import view
+from planloom.view.questions import ended
 from planloom.view.states import Around, summary_state
 from planloom.view.words import Words
 from tests.service.test_execution_rules import happened, tool_step, with_steps, work_step
@@ -82,6 +83,11 @@ async def test_a_plan_that_ends_with_a_failing_command_is_not_simply_done(tmp_pa
         assert (shown.state, shown.sign) == ("Done, but a command failed", "partly")
         assert (shown.steps[0].words, shown.steps[0].sign) == ("its last command failed", "warning")
         assert summary_state(summary(plan), Words()) == (shown.state, shown.sign)
+        _, told = ended(shown, Words())
+        assert told == "Done, but a command failed.\ncode.txt lacks the word right."
+        _, told = ended(view(plan.model_copy(update={"answer": None}), Around(Words())), Words())
+        assert told.startswith("Done, but a command failed. 1 of 1 step done. `i=1;")
+        assert told.endswith("failed.") and "But" not in told
 
 
 async def test_a_command_that_failed_and_then_succeeds_is_no_reservation(tmp_path: Path) -> None:

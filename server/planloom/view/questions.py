@@ -60,7 +60,7 @@ def ended(shown: PlanView, t: Words) -> tuple[Level, str]:
     plan, done = shown.plan, shown.progress
     level: Level = "error" if plan.status == "failed" else "info"
     if plan.answer is not None and plan.status == "completed":
-        return level, plan.answer
+        return level, plan.answer if shown.sign == "completed" else f"{shown.state}.\n{plan.answer}"
     report, folders = plan.report, plan.workspace_folders
     changed = sum(file.state == "applied" and file.change != "createFolder" for file in shown.files)
     caveats = "; ".join(report.caveats) if report is not None else ""
@@ -72,7 +72,7 @@ def ended(shown: PlanView, t: Words) -> tuple[Level, str]:
         if done.total and not shown.partly
         else "",
         t.plural(changed, "1 file changed.", "{0} files changed.") if changed else "",
-        t("But: {0}.", caveats) if caveats else "",
+        (f"{caveats}." if shown.sign == "partly" else t("But: {0}.", caveats)) if caveats else "",
         t("Not allowed: {0}.", denied) if denied else "",
     ]
     left = [f"{each.number}. {each.description}: {each.why}" for each in shown.left]

@@ -38,8 +38,12 @@ def heading(view: PlanView) -> Text:
     count = f"  {progress['completed']} of {counted(progress['total'], 'step')} done."
     # A plan that is done in part is counted in its words.
     is_counted = sign not in ("partly", "undone") and progress["total"] > (1 if sign == "completed" else 0)
-    but = f"  But {visible('; '.join(caveats))}." if caveats else ""
-    return Text.assemble((f"{mark} {view['state']}.".lstrip(), style), count if is_counted else "", but)
+    # The words of a plan at whose end a command failed say "but" already.
+    but = "" if sign == "partly" else "But "
+    reservations = f"  {but}{visible('; '.join(caveats))}." if caveats else ""
+    return Text.assemble(
+        (f"{mark} {view['state']}.".lstrip(), style), count if is_counted else "", reservations
+    )
 
 
 def report_parts(view: PlanView, folders: Sequence[Path], *, steps: bool = True) -> Iterator[RenderableType]:
