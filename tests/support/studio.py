@@ -26,6 +26,7 @@ from planloom.storage.decisions import Decisions
 from planloom.storage.ledger import Ledger
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities
+from planloom.workspace.language import Language
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.view import WorkspaceView
 from tests.support.fake_editor import EVERYTHING, Behaviour, FakeEditor
@@ -126,6 +127,7 @@ class Studio:
         trusted: bool = True,
         decisions: Decisions | None = None,
         private: tuple[Path, ...] = (),
+        language: Language | None = None,
     ) -> None:
         """`patience` is how many seconds anything may take, `decisions` what the user has decided on folders."""
         self.patience = patience
@@ -143,6 +145,7 @@ class Studio:
         resolved = resolve({"user": settings}).settings
         session = Session(resolved, self.view, self.editor, trusted=trusted, private=private)
         session.decisions = decisions
+        session.language = language
         self.app = Application(
             session,
             ledger if isinstance(ledger, Ledger) else Ledger(ledger),

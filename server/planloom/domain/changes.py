@@ -1,6 +1,7 @@
 """Changes of files, with the text before and after, and the records of edits in the ledger."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
@@ -112,6 +113,24 @@ class Changeset(Value):
     def before(self, more: tuple[FileChange, ...]) -> Self:
         """The same changes, and more to be made after them."""
         return self.model_copy(update={"later": (*self.later, *more)})
+
+    def texts(self, under: Mapping[Uri, str | None] = {}) -> dict[Uri, str | None]:
+        """The texts of files as they are once the changes are made, over others `under` them; None for a file that is
+        gone. What is in a folder that is renamed is not told.
+        """
+        found = dict(under)
+        for change in self.changes:
+            match change:
+                case CreateFile() | EditFile():
+                    found[change.uri] = change.after
+                case RenameFile(before=str(before)):
+                    found[change.new_uri] = found.get(change.uri) or before
+                    found[change.uri] = None
+                case DeleteFile(before=str()):
+                    found[change.uri] = None
+                case _:
+                    continue
+        return found
 
     def uris(self) -> tuple[Uri, ...]:
         """Every URI that the changes affect, in order."""

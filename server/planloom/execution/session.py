@@ -19,6 +19,7 @@ from planloom.tools.confinement.confined_command import Confined
 from planloom.tools.confinement.places import Reach
 from planloom.workspace.editor import Editor
 from planloom.workspace.index.programs import Programs
+from planloom.workspace.language import Language
 from planloom.workspace.view import WorkspaceView
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class Session:
     """One connection. Its parts keep the session and read each value when they need it: settings, trust and folders
     may change at any moment.
 
-    `decisions` keep what the user has decided on folders, if it is kept. `context_tokens` is how many the model that is
-    used takes at a time, as far as that is known. Settings and trust change only by
-    `configure` and `trust`; the view and its documents follow the editor.
+    `decisions` keep what the user has decided on folders, if it is kept. `language` is what language servers know of
+    the code, if anything asks them. `context_tokens` is how many the model that is used takes at a time, as far as that
+    is known. Settings and trust change only by `configure` and `trust`; the view and its documents follow the editor.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Session:
         self._dismissed: set[PlanId] = set()
         self._private = private
         self.decisions: Decisions | None = None
+        self.language: Language | None = None
         self.context_tokens: int | None = None
 
     @property

@@ -13,6 +13,7 @@ from planloom.domain.values import Sha256, Uri
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.index.programs import TRUSTED, Programs
+from planloom.workspace.language import Language
 from planloom.workspace.paths.resolver import PathRefused, Purpose, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.paths.roots import Root, Roots
 from planloom.workspace.snapshots import Snapshot
@@ -46,8 +47,8 @@ class ToolContext:
     `replaced_unread` collects files that a call replaced without having read them, which counts as destructive.
     `incomplete` collects files whose new text seems to lack a part: they always need approval.
     `seen` are the hashes of texts that the author of the calls knows: read while planning, attached, or read before.
-    Without an `index` the folders are walked; without `diagnostics`, `commands` or `pages` their tools fail with a
-    message.
+    Without an `index` the folders are walked; without `diagnostics`, `language`, `commands` or `pages` their tools fail
+    with a message.
     `programs` are those that tools may start without approval. `name_now` is the URI that a file has after the renames
     that the plan has made. `keys` are the server's own, which no file is named after.
     """
@@ -60,6 +61,7 @@ class ToolContext:
     seen: dict[Uri, Sha256] = field(default_factory=dict)
     index: Callable[[], FileIndex | None] = _no_index
     diagnostics: Diagnostics | None = None
+    language: Language | None = None
     commands: CommandRunner | None = None
     pages: Fetcher | None = None
     programs: Programs = TRUSTED

@@ -92,6 +92,7 @@ class ToolContextFactory:
             home=_home(plan, view),
             index=self._index.current,
             diagnostics=self._diagnostics,
+            language=self._session.language,
             programs=self._session.programs,
             seen=_seen(plan),
             name_now=partial(name_now, plan),

@@ -160,6 +160,11 @@ class Overlay:
         origin = self._stage.first_name(self._key(uri))
         return self.under.origin(origin) if isinstance(self.under, Overlay) else origin
 
+    def texts(self) -> dict[Uri, str | None]:
+        """The staged texts, here and below, by the URI that each file has here; None for a file that is gone."""
+        below = self.under.texts() if isinstance(self.under, Overlay) else {}
+        return self.changeset().texts(below)
+
     def has_read(self, uri: str) -> bool:
         """Whether the text of this file was read or written through this overlay."""
         key = self._key(uri)

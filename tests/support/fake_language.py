@@ -1,0 +1,140 @@
+"""A language server in memory: it knows names by their letters, and judges as it is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from planloom.domain.changes import Changeset
+from planloom.domain.plans.problems import Judged
+from planloom.domain.text.positions import LineIndex, Position, Range, TextEdit
+from planloom.domain.values import Uri
+from planloom.workspace.editor import FileDiagnostics
+from planloom.workspace.language import (
+    ENCODING,
+    CodeAction,
+    CodeChange,
+    FileEdits,
+    Nearby,
+    NotKnown,
+    Place,
+    Symbol,
+    Texts,
+)
+from planloom.workspace.paths.uris import from_path, normalized, to_path
+
+_DECLARED = re.compile(r"^\s*(?:def|class|function)\s+(\w+)", re.MULTILINE)
+
+
+class FakeLanguage:
+    """Answers for the files with one suffix in a folder. A name is a symbol where a line declares it.
+
+    `judgement` says what changes would bring; `offered` are the actions of any stretch; `problem` makes every question
+    fail. `asked` are the questions in their order.
+    """
+
+    def __init__(self, folder: Path, suffix: str = ".py") -> None:
+        self.folder = folder
+        self.suffix = suffix
+        self.judgement: Callable[[Changeset, Texts], Judged | None] = lambda changes, under: Judged(by="fake")
+        self.offered: tuple[CodeAction, ...] = ()
+        self.problem = ""
+        self.asked: list[str] = []
+
+    def serves(self, uri: Uri) -> bool:
+        return uri.endswith(self.suffix)
+
+    def judges(self, uri: Uri) -> bool:
+        return self.serves(uri)
+
+    async def symbols(self, uri: Uri, texts: Texts) -> tuple[Symbol, ...]:
+        self._ask("symbols")
+        return tuple(self._declared(normalized(uri), self._text(uri, texts)))
+
+    async def named(self, name: str, texts: Texts) -> tuple[Symbol, ...]:
+        self._ask("named")
+        found = [each for uri in self._uris(texts) for each in self._declared(uri, self._text(uri, texts))]
+        return tuple(each for each in found if name.lower() in each.name.lower())
+
+    async def nearby(self, what: Nearby, uri: Uri, position: Position, texts: Texts) -> tuple[Place, ...]:
+        self._ask(what)
+        name = self._name_at(uri, position, texts)
+        return tuple(
+            Place(each, found)
+            for each in self._uris(texts)
+            for found in _words(self._text(each, texts), name)
+            if what != "definition"
+            or f"def {name}" in LineIndex(self._text(each, texts)).line_text(found.start.line)
+        )
+
+    async def hover(self, uri: Uri, position: Position, texts: Texts) -> str:
+        self._ask("hover")
+        return self._name_at(uri, position, texts)
+
+    async def rename(self, uri: Uri, position: Position, new_name: str, texts: Texts) -> CodeChange:
+        self._ask("rename")
+        name = self._name_at(uri, position, texts)
+        if not name:
+            raise NotKnown("There is nothing to rename here.")
+        known = {each: self._text(each, texts) for each in self._uris(texts)}
+        files = tuple(
+            FileEdits(each, tuple(TextEdit(found, new_name) for found in _words(text, name)))
+            for each, text in known.items()
+            if _words(text, name)
+        )
+        return CodeChange(files, known)
+
+    async def actions(self, uri: Uri, range_: Range, texts: Texts) -> tuple[CodeAction, ...]:
+        self._ask("actions")
+        return self.offered
+
+    async def formatted(self, uri: Uri, texts: Texts) -> CodeChange:
+        self._ask("formatted")
+        return CodeChange((), {})
+
+    async def diagnostics(self, uris: tuple[Uri, ...], texts: Texts) -> tuple[FileDiagnostics, ...]:
+        self._ask("diagnostics")
+        return tuple(FileDiagnostics(uri, ()) for uri in uris if self.serves(uri))
+
+    async def judge(self, changes: Changeset, under: Texts, seconds: float) -> Judged | None:
+        self.asked.append("judge")
+        return self.judgement(changes, under)
+
+    def _ask(self, what: str) -> None:
+        self.asked.append(what)
+        if self.problem:
+            raise NotKnown(self.problem)
+
+    def _uris(self, texts: Texts) -> list[Uri]:
+        files = {normalized(from_path(path)) for path in self.folder.rglob(f"*{self.suffix}")}
+        files |= {uri for uri, text in texts.items() if text is not None and self.serves(uri)}
+        return sorted(uri for uri in files if texts.get(uri, "") is not None)
+
+    def _text(self, uri: str, texts: Texts) -> str:
+        staged = texts.get(normalized(uri))
+        path = to_path(uri)
+        return staged if staged is not None else "" if path is None else path.read_text("utf-8")
+
+    def _declared(self, uri: Uri, text: str) -> Iterator[Symbol]:
+        index = LineIndex(text)
+        for match in _DECLARED.finditer(text):
+            start, end = (index.position(match.span(1)[each], ENCODING) for each in (0, 1))
+            name = Range(start=start, end=end)
+            kind = "class" if "class" in match[0] else "function"
+            yield Symbol(match[1], kind, uri, name, name)
+
+    def _name_at(self, uri: Uri, position: Position, texts: Texts) -> str:
+        text = self._text(uri, texts)
+        offset = LineIndex(text).offset(position, ENCODING)
+        return next(
+            (each[0] for each in re.finditer(r"\w+", text) if each.start() <= offset <= each.end()), ""
+        )
+
+
+def _words(text: str, name: str) -> list[Range]:
+    index = LineIndex(text)
+    return [
+        Range(start=index.position(each.start(), ENCODING), end=index.position(each.end(), ENCODING))
+        for each in re.finditer(rf"\b{re.escape(name)}\b", text)
+    ]
