@@ -56,9 +56,9 @@ class Words:
 
     def places(self, params: Any) -> Iterator[tuple[str, Any]]:
         """Where the word at a position stands, in its file and those beside it."""
-        asked, (row, column) = params["textDocument"]["uri"], params["position"].values()
-        line = self.text(asked).splitlines()[row]
-        at = next(at for at in range(len(line) + 1) if self.width(line[:at]) == column)
+        asked, position = params["textDocument"]["uri"], params["position"]
+        line = self.text(asked).splitlines()[position["line"]]
+        at = next(at for at in range(len(line) + 1) if self.width(line[:at]) == position["character"])
         word = next(found[0] for found in re.finditer(r"\w+", line) if found.start() <= at <= found.end())
         folder = Path(unquote(urlsplit(asked).path)).parent
         for path in sorted(folder.glob("*.py")):
