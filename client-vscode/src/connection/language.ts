@@ -57,16 +57,8 @@ const ANSWERS: Record<
   },
   "textDocument/prepareCallHierarchy": async ({ uri, position, to }) =>
     (await all<vscode.CallHierarchyItem>("prepareCallHierarchy", uri, position)).map(to.asCallHierarchyItem),
-  "callHierarchy/incomingCalls": async (place) =>
-    (await calls<vscode.CallHierarchyIncomingCall>("provideIncomingCalls", place)).map(({ from, fromRanges }) => ({
-      from: place.to.asCallHierarchyItem(from),
-      fromRanges: place.to.asRanges(fromRanges),
-    })),
-  "callHierarchy/outgoingCalls": async (place) =>
-    (await calls<vscode.CallHierarchyOutgoingCall>("provideOutgoingCalls", place)).map(({ to, fromRanges }) => ({
-      to: place.to.asCallHierarchyItem(to),
-      fromRanges: place.to.asRanges(fromRanges),
-    })),
+  "callHierarchy/incomingCalls": (place) => calls("provideIncomingCalls", "from", place),
+  "callHierarchy/outgoingCalls": (place) => calls("provideOutgoingCalls", "to", place),
   "textDocument/rename": async (place) => {
     const { uri, position, asked } = place;
     const edit = await run<vscode.WorkspaceEdit>("executeDocumentRenameProvider", uri, position, asked.newName);
@@ -186,9 +178,11 @@ function symbols(found: readonly vscode.DocumentSymbol[], to: To): lsp.DocumentS
 }
 
 /** The calls of the item at a place, which is prepared anew: the editor knows its own items alone. */
-async function calls<R>(command: string, { uri, position }: Place): Promise<readonly R[]> {
+async function calls(command: string, end: "from" | "to", { uri, position, to }: Place): Promise<readonly object[]> {
+  type Call = vscode.CallHierarchyIncomingCall & vscode.CallHierarchyOutgoingCall;
   const items = await all<vscode.CallHierarchyItem>("prepareCallHierarchy", uri, position);
-  return (await Promise.all(items.map((item) => all<R>(command, item)))).flat();
+  const found = (await Promise.all(items.map((item) => all<Call>(command, item)))).flat();
+  return found.map((each) => ({ [end]: to.asCallHierarchyItem(each[end]), fromRanges: to.asRanges(each.fromRanges) }));
 }
 
 function written(content: vscode.MarkdownString | vscode.MarkedString): string {

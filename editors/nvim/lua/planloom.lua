@@ -113,31 +113,33 @@ local SINGLE = {
 --- How long a server may take that starts for a file which nobody had opened.
 local START_MS = 5000
 
---- A line of a file, as it is in its buffer, if it has one.
-local function line_of(uri, row)
-  local path = vim.uri_to_fname(uri)
-  local bufnr = vim.fn.bufnr(vim.fn.fnameescape(path))
-  if bufnr > 0 and vim.api.nvim_buf_is_loaded(bufnr) then
-    return vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
+--- The lines of a file, as they are in its buffer, if it is loaded.
+local function lines_of(uri)
+  local bufnr, path = vim.uri_to_bufnr(uri), vim.uri_to_fname(uri)
+  if vim.api.nvim_buf_is_loaded(bufnr) then
+    return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
   end
-  return vim.fn.filereadable(path) == 1 and vim.fn.readfile(path, '', row + 1)[row + 1] or ''
+  return vim.fn.filereadable(path) == 1 and vim.fn.readfile(path) or {}
 end
 
 --- A value of LSP with its positions, which are in the file `uri` where it names no other, counted in another encoding.
-local function recounted(value, uri, from, to)
+--- `texts` are the lines of the files that were looked at.
+local function recounted(value, uri, from, to, texts)
   if type(value) ~= 'table' or from == to then
     return value
   end
-  if value.line and value.character then
-    local line = line_of(uri, value.line)
+  if value.line and value.character and uri then
+    texts[uri] = texts[uri] or lines_of(uri)
+    local line = texts[uri][value.line + 1] or ''
     local byte = vim.str_byteindex(line, from, value.character, false)
     return { line = value.line, character = vim.str_utfindex(line, to, byte, false) }
   end
   local named = value.uri or (value.textDocument or {}).uri or (value.from or {}).uri or uri
   local result = setmetatable({}, getmetatable(value))
   for key, each in pairs(value) do
-    local within = type(key) == 'string' and (key:match('^target') and value.targetUri or key:match('^%a+://.*')) or named
-    result[key] = recounted(each, within, from, to)
+    local target = type(key) == 'string' and (key:match('^target') and value.targetUri or key:match('^%a+://.*'))
+    -- The data of a server come back to it as they are.
+    result[key] = key == 'data' and each or recounted(each, target or named, from, to, texts)
   end
   return result
 end
@@ -177,10 +179,10 @@ local function on_language(_, asked)
   local left, answers, problem = #clients, {}, 'No language server of the editor answers ' .. method .. ' here.'
   for index, client in ipairs(clients) do
     local encoding = client.offset_encoding
-    local sent = client:request(method, recounted(params, uri, 'utf-16', encoding), function(error, result)
+    local sent = client:request(method, recounted(params, uri, 'utf-16', encoding, {}), function(error, result)
       left, problem = left - 1, error and error.message or problem
       if not error then
-        answers[index] = result == nil and vim.NIL or recounted(result, uri, encoding, 'utf-16')
+        answers[index] = result == nil and vim.NIL or recounted(result, uri, encoding, 'utf-16', {})
       end
       vim.schedule(function() coroutine.resume(waiting) end)
     end, bufnr)
@@ -189,16 +191,17 @@ local function on_language(_, asked)
   while left > 0 do
     coroutine.yield()
   end
-  local given, found = vim.tbl_values(answers), {}
-  for _, answer in ipairs(given) do
-    if answer ~= vim.NIL and next(answer) ~= nil then
+  local found = {}
+  for index = 1, #clients do
+    local answer = answers[index]
+    if type(answer) == 'table' and next(answer) ~= nil then
       if SINGLE[method] then
         return { result = answer }
       end
       vim.list_extend(found, vim.islist(answer) and answer or { answer })
     end
   end
-  if #given == 0 then
+  if next(answers) == nil then
     return { result = vim.NIL, problem = problem }
   end
   return { result = #found > 0 and found or vim.NIL }
