@@ -40,6 +40,7 @@ vi.mock("vscode", () => ({
   },
   workspace: {
     workspaceFolders: [],
+    fs: { stat: ({ path }: { path: string }) => (path.includes("absent") ? Promise.reject() : Promise.resolve()) },
     openTextDocument: () => Promise.resolve({ languageId: "python", lineCount: 9 }),
     get textDocuments() {
       return Object.entries(state.versions).map(([uri, version]) => ({ uri: editor.Uri.parse(uri), version }));
@@ -192,9 +193,21 @@ test("symbols of the workspace have their own names", async () => {
   });
 });
 
-test.each(["file:///w/x.plan.md", "output://x"])("%s is no file of code", async (uri) => {
+test("nothing is known of the workspace before something is of a file", async () => {
+  knows("executeWorkspaceSymbolProvider", []);
+  const languages = new OtherLanguages();
+  const early = await ask("workspace/symbol", { query: "f" }, languages);
+  expect(early).toEqual({ result: null, problem: "No extension of the editor knows code yet." });
+  await ask("textDocument/documentSymbol", HERE, languages);
+  expect(await ask("workspace/symbol", { query: "f" }, languages)).toEqual({ result: [] });
+});
+
+test.each(["file:///w/x.plan.md", "output://x", "file:///w/absent.py"])("%s is no file of code", async (uri) => {
   const asked = { ...HERE, textDocument: { uri } };
-  expect(await ask("textDocument/hover", asked)).toEqual({ result: null, problem: "Only files of code are known." });
+  expect(await ask("textDocument/hover", asked)).toEqual({
+    result: null,
+    problem: "Language servers are asked about files alone, and not about documents of plans.",
+  });
   expect(state.asked).toEqual([]);
 });
 

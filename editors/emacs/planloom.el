@@ -345,7 +345,8 @@ DONE is called with the result and, if there is one, the error."
                        ((not uri) (cl-find-if #'planloom--eglot (buffer-list)))))
          (server (and buffer (planloom--eglot buffer))))
     (cl-flet ((fail (problem) (funcall give `(:result :null :problem ,problem))))
-      (cond ((and uri (not code)) (fail "Only files of code are known."))
+      (cond ((and uri (not code))
+             (fail "Language servers are asked about files alone, and not about documents of plans."))
             ((not server) (fail "No server of eglot that counts in UTF-16 runs for this file."))
             (t (with-current-buffer buffer
                  ;; A deferred request waits until eglot has told its server of the changes to the text.

@@ -449,7 +449,11 @@ def test_the_server_hears_what_the_users_language_server_knows(
     *known, unknown, plan, absent = json.loads(answered.read_text())
     assert known == [found, found, {"changes": edits}, {"problem": "It knows no meaning."}]
     assert "textDocument/definition" in unknown["problem"]
-    assert plan == absent == {"problem": "Only files of code are known."}
+    assert (
+        plan
+        == absent
+        == {"problem": "Language servers are asked about files alone, and not about documents of plans."}
+    )
 
 
 @only_neovim

@@ -5,7 +5,7 @@ import type * as lsp from "vscode-languageclient";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { EditorLanguageParams, EditorLanguageResult } from "../protocol";
 import { openDocument } from "./editor";
-import { isFile, PLAN_DOCUMENT } from "./workspaceFiles";
+import { exists, isFile, PLAN_DOCUMENT } from "./workspaceFiles";
 
 /** Extensions start when a file of their language is opened: for so long the first answer about a language waits. */
 const STARTING_MS = 8000;
@@ -119,11 +119,13 @@ export class OtherLanguages {
     if (method === "codeAction/resolve") return asked;
     if (method === "workspace/symbol") {
       const found = await all<vscode.SymbolInformation>("executeWorkspaceSymbolProvider", asked.query ?? "");
+      if (found.length === 0 && this.known.size === 0) throw new Error("No extension of the editor knows code yet.");
       // The extension for TypeScript adds brackets to the names of functions.
       return found.map((each) => ({ ...to.asWorkspaceSymbol(each), name: each.name.replace(/\(\)$/, "") }));
     }
     const uri = from.asUri(asked.item?.uri ?? asked.textDocument?.uri ?? "");
-    if (!isFile(uri) || uri.path.endsWith(PLAN_DOCUMENT)) throw new Error("Only files of code are known.");
+    if (!isFile(uri) || uri.path.endsWith(PLAN_DOCUMENT) || !(await exists(uri.toString())))
+      throw new Error("Language servers are asked about files alone, and not about documents of plans.");
     const { languageId, lineCount } = await vscode.workspace.openTextDocument(uri);
     await this.started(languageId, uri, token);
     // While a server reads its project it may answer from this file alone, as that of TypeScript does, but not this.

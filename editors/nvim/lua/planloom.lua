@@ -112,6 +112,7 @@ local SINGLE = {
 }
 --- How long a server may take that starts for a file which nobody had opened.
 local START_MS = 5000
+local NO_CODE = 'Language servers are asked about files alone, and not about documents of plans.'
 
 --- The lines of a file, as they are in its buffer, if it is loaded.
 local function lines_of(uri)
@@ -171,7 +172,7 @@ local function on_language(_, asked)
   local uri, bufnr = (params.item or params.textDocument or {}).uri, nil
   if uri then
     if not vim.startswith(uri, 'file:') or uri:match('%.plan%.md$') or not vim.uv.fs_stat(vim.uri_to_fname(uri)) then
-      return { result = vim.NIL, problem = 'Only files of code are known.' }
+      return { result = vim.NIL, problem = NO_CODE }
     end
     bufnr = buffer_of(uri, method)
   end
