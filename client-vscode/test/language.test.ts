@@ -235,6 +235,8 @@ test("a language that no extension knows is waited for once, and named", async (
     const languages = new OtherLanguages();
     const first = ask("textDocument/references", HERE, languages);
     await vi.advanceTimersByTimeAsync(10_000);
+    knows("executeHoverProvider", [{ contents: ["Changed by you."] }]);
+    expect(await ask("textDocument/hover", HERE, languages)).toMatchObject({ result: { contents: {} } });
     for (const answer of [await first, await ask("textDocument/references", HERE, languages)])
       expect(answer).toMatchObject({ result: null, problem: expect.stringContaining("python") });
   } finally {

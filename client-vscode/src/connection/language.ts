@@ -91,7 +91,7 @@ const ANSWERS: Record<
 
 /** What the user's other extensions know. */
 export class OtherLanguages {
-  /** The languages of which something is known, so that an empty answer is one. */
+  /** The languages of which symbols are known, so that an empty answer is one; hovers and actions come for any file. */
   private readonly known = new Set<string>();
   private readonly waitedFor = new Set<string>();
 
@@ -134,8 +134,8 @@ export class OtherLanguages {
     const position = from.asPosition(asked.item?.selectionRange.start ?? asked.position) ?? new vscode.Position(0, 0);
     const range = from.asRange(asked.range) ?? new vscode.Range(position, position);
     const found = await ANSWERS[method]({ uri, position, range, asked, versions, to });
-    if (found !== null && !(Array.isArray(found) && found.length === 0)) this.known.add(languageId);
-    else if (!this.known.has(languageId) && lineCount > 1)
+    const isEmpty = found === null || (Array.isArray(found) && found.length === 0);
+    if (isEmpty && !this.known.has(languageId) && lineCount > 1)
       throw new Error(`No extension of the editor knows files of the language ${languageId}, or it is still starting.`);
     return found;
   }
