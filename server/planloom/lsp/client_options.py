@@ -42,6 +42,7 @@ class ClientExtensions(NamedTuple):
     recovery: bool = False
     conflicts: bool = False
     diagnostics: bool = False
+    language: bool = False
     language_model: bool = False
     diff: bool = False
     save: bool = False
