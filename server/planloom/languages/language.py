@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast, get_args
 
 from planloom.domain.changes import Changeset
 from planloom.domain.plans.problems import Judged
 from planloom.domain.text.positions import Position, Range
-from planloom.domain.values import Uri
+from planloom.domain.values import Args, Json, Uri
 from planloom.execution.session import Session
 from planloom.languages import spoken
 from planloom.languages.servers import Servers
 from planloom.languages.table import SUFFIXES
 from planloom.languages.texts import text_on_disk
-from planloom.workspace.editor import FileDiagnostics
+from planloom.workspace.editor import EditorSilent, FileDiagnostics, LanguageMethod
 from planloom.workspace.language import (
     CodeAction,
     CodeChange,
@@ -38,15 +39,14 @@ Work = Callable[[spoken.Ask, Mapping[Uri, str]], Awaitable[T]]
 class Languages:
     """What is known of the code of a session's workspace; see `workspace/language.py`."""
 
-    def __init__(self, session: Session, folder: Path, editor: spoken.Ask | None = None) -> None:
-        """`folder` is one of our own. `editor` asks the editor, if it declares that it answers; raises NotKnown."""
+    def __init__(self, session: Session, folder: Path) -> None:
+        """`folder` is one of our own."""
         self._session = session
-        self._editor = editor
         self._servers = Servers(session, folder)
 
     def serves(self, uri: Uri) -> bool:
         """Whether somebody can probably answer for a file like this one."""
-        by_editor = self._editor is not None and PurePosixPath(uri).suffix in SUFFIXES
+        by_editor = self._editor_answers and PurePosixPath(uri).suffix in SUFFIXES
         return by_editor or self.judges(uri)
 
     def judges(self, uri: Uri) -> bool:
@@ -60,12 +60,10 @@ class Languages:
 
     async def named(self, name: str, texts: Texts) -> tuple[Symbol, ...]:
         """The symbols of the workspace that a name finds."""
-        if self._editor is not None and not texts:
-            try:
-                if by_editor := await spoken.named(self._editor, name):
+        if self._editor_answers and not texts:
+            with suppress(NotKnown):
+                if by_editor := await self._within(spoken.named(self._ask_editor, name)):
                     return by_editor
-            except NotKnown:
-                pass
         return await self._servers.named(name, texts, ASK_SECONDS)
 
     async def nearby(self, what: Nearby, uri: Uri, position: Position, texts: Texts) -> tuple[Place, ...]:
@@ -118,20 +116,36 @@ class Languages:
     async def _ask(self, uri: Uri, texts: Texts, work: Work[T]) -> T:
         """Ask the editor, which does not know what is staged; where that matters, or it cannot tell, our own server."""
         own = self.judges(uri)
-        if self._editor is None or (texts and own):
+        if not self._editor_answers or (texts and own):
             return await self._servers.ask(uri, texts, work, ASK_SECONDS)
         if uri in texts:
             raise NotKnown("The editor's language servers do not know the staged text of this file.")
         try:
-            async with asyncio.timeout(ASK_SECONDS):
-                return await work(self._editor, await self._known_to_editor(uri))
-        except TimeoutError:
-            problem = NotKnown(f"The editor did not answer within {ASK_SECONDS:g} seconds.")
-        except NotKnown as error:
-            problem = error
-        if own:
+            return await self._within(work(self._ask_editor, await self._known_to_editor(uri)))
+        except NotKnown:
+            if not own:
+                raise
             return await self._servers.ask(uri, texts, work, ASK_SECONDS)
-        raise problem
+
+    @property
+    def _editor_answers(self) -> bool:
+        return self._session.editor.capabilities.language
+
+    async def _ask_editor(self, method: str, params: Args) -> Json:
+        if method not in get_args(LanguageMethod):
+            raise NotKnown("The editor is not asked that.")
+        try:
+            return await self._session.editor.language(cast("LanguageMethod", method), params)
+        except EditorSilent as silent:
+            raise NotKnown(str(silent)) from silent
+
+    async def _within(self, answer: Awaitable[T]) -> T:
+        """The editor's answer, if it comes in time. Raises NotKnown."""
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                return await answer
+        except TimeoutError as late:
+            raise NotKnown(f"The editor did not answer within {ASK_SECONDS:g} seconds.") from late
 
     async def _known_to_editor(self, uri: Uri) -> dict[Uri, str]:
         """The texts of the editor's buffers, and of the file that is asked about."""

@@ -65,6 +65,10 @@ _CAPABILITIES: Final = types.ClientCapabilities(
 )
 """What we understand; what we have no use for is not declared, so that nobody works for nothing."""
 
+_TSSERVER: Final = "typescript.tsserverRequest"
+"""The command by which typescript-language-server passes a question on."""
+_CATEGORIES: Final = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
+
 Prepare = Callable[[Found, Path], Prepared]
 """Prepares the process of a server in its folder, confined. Blocks on file I/O; may raise OSError and NotKnown."""
 State = Literal["ready to start", "starting", "running", "given up"]
@@ -147,7 +151,9 @@ class Server:
     async def ask(self, method: str, params: Any) -> Any:
         """The result of a request, within `within`. Raises NotKnown."""
         if method == types.TEXT_DOCUMENT_DIAGNOSTIC and not self.can(method):
-            return {"items": await self._published_for(params["textDocument"]["uri"])}
+            uri = params["textDocument"]["uri"]
+            asked = self._asks_tsserver()
+            return {"items": await (self._of_tsserver(uri) if asked else self._published_for(uri))}
         if not self.can(method):
             raise NotKnown(f"{self.name} cannot tell that.")
         try:
@@ -183,11 +189,7 @@ class Server:
                 document = {"uri": uri, "languageId": language, "version": self._versions, "text": text}
                 client.tell(types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": document})
             else:
-                changed = {"uri": uri, "version": self._versions}
-                client.tell(
-                    types.TEXT_DOCUMENT_DID_CHANGE,
-                    {"textDocument": changed, "contentChanges": [{"text": text}]},
-                )
+                self._change(client, uri, text)
 
     def changed_on_disk(self, changes: Iterable[tuple[Path, types.FileChangeType]]) -> None:
         """Tell of files that were created, changed or deleted. Called within `within`."""
@@ -200,6 +202,39 @@ class Server:
         """The diagnostics of a text that is open, as the server sends them. Raises NotKnown. Called within `within`."""
         answer = await self.ask(types.TEXT_DOCUMENT_DIAGNOSTIC, {"textDocument": {"uri": uri}})
         return answer.get("items") if isinstance(answer, dict) else None
+
+    def look_again(self, uri: Uri) -> None:
+        """Have the problems of an open text told anew, since another one has changed. Called within `within`."""
+        if self.can(types.TEXT_DOCUMENT_DIAGNOSTIC) or self._asks_tsserver():
+            return
+        self._versions += 1
+        text = self._open[uri].text
+        self._open[uri] = self._open[uri]._replace(version=self._versions)
+        self._published.pop(uri, None)
+        self._change(self._running(), uri, text)
+
+    def _change(self, client: Client, uri: Uri, text: str) -> None:
+        changed = {"uri": uri, "version": self._open[uri].version}
+        client.tell(
+            types.TEXT_DOCUMENT_DID_CHANGE, {"textDocument": changed, "contentChanges": [{"text": text}]}
+        )
+
+    def _asks_tsserver(self) -> bool:
+        commands = self._can.get("executeCommandProvider")
+        return isinstance(commands, dict) and _TSSERVER in (commands.get("commands") or ())
+
+    async def _of_tsserver(self, uri: Uri) -> list[Any]:
+        """The problems that TypeScript's own server tells when it is asked, in the form of LSP.
+
+        typescript-language-server publishes in parts, without a version, and not at all what has not changed.
+        """
+        found: list[Any] = []
+        for question in ("syntacticDiagnosticsSync", "semanticDiagnosticsSync"):
+            params = {"command": _TSSERVER, "arguments": [question, {"file": uri}]}
+            answer = await self._running().ask(types.WORKSPACE_EXECUTE_COMMAND, params)
+            body = answer.get("body") if isinstance(answer, dict) else None
+            found += map(_of_tsserver, body if isinstance(body, list) else ())
+        return found
 
     async def _published_for(self, uri: Uri) -> Any:
         """The diagnostics that a server publishes by itself, once they are those of the text that is open."""
@@ -368,3 +403,24 @@ _PROVIDERS: Final = {
     types.TEXT_DOCUMENT_DIAGNOSTIC: "diagnosticProvider",
 }
 """What a server says of itself, by the request that it is about."""
+
+
+def _of_tsserver(raw: Any) -> Any:
+    """A diagnostic of tsserver, whose lines and columns count from 1, in the form of LSP."""
+    if not isinstance(raw, dict):
+        return None
+    start, end = (_from_one(raw.get(name)) for name in ("start", "end"))
+    return {
+        "range": {"start": start, "end": end},
+        "severity": _CATEGORIES.get(str(raw.get("category")), 1),
+        "code": raw.get("code"),
+        "source": "typescript",
+        "message": raw.get("text"),
+    }
+
+
+def _from_one(raw: Any) -> Any:
+    line, offset = (raw.get(name) if isinstance(raw, dict) else None for name in ("line", "offset"))
+    if not isinstance(line, int) or not isinstance(offset, int):
+        return None
+    return {"line": line - 1, "character": offset - 1}

@@ -353,6 +353,8 @@ class Servers:
             problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
             old_sides[uri] = Side(text, problems)
         server.show(_new_first({**texts, **work.after}))
+        for uri in texts:
+            server.look_again(uri)
         for uri, side in old_sides.items():
             problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
             work.problems.extend(new_problems(uri, side, Side(side.text, problems), work.unseen))
