@@ -7,11 +7,13 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from planloom.domain.changes import Changeset, CreateFile, EditFile
 from planloom.domain.values import Uri
 from planloom.languages.language import Languages
 from planloom.workspace.paths.uris import from_path
+from tests.support.fake_editor import EVERYTHING, FakeEditor
 from tests.support.studio import a_session
 
 _PYTHON = os.path.realpath(sys.executable)
@@ -21,14 +23,17 @@ SCRIPT = Path(__file__).with_name("scripted_server.py")
 class Bench:
     """A workspace folder and what is known of its code."""
 
-    def __init__(self, folder: Path, files: Mapping[str, str], servers: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, files: Mapping[str, str], servers: Sequence[str], settings: Mapping[str, Any]
+    ) -> None:
         self.folder = folder / "workspace"
         self.folder.mkdir(exist_ok=True)
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        self.session = a_session({"language.servers": [*servers, "-"]}, [self.folder])
+        self.session = a_session({"language.servers": [*servers, "-"], **settings}, [self.folder])
+        self.session.editor = FakeEditor(self.session.view.documents, EVERYTHING._replace(language=False))
         self.languages = Languages(self.session, folder / "private" / "languages")
 
     def uri(self, name: str) -> Uri:
@@ -43,9 +48,11 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(folder: Path, files: Mapping[str, str], *servers: str) -> AsyncIterator[Bench]:
+async def bench(
+    folder: Path, files: Mapping[str, str], *servers: str, settings: Mapping[str, Any] = {}
+) -> AsyncIterator[Bench]:
     """A bench, whose servers are ended."""
-    found = Bench(folder, files, servers)
+    found = Bench(folder, files, servers, settings)
     try:
         yield found
     finally:

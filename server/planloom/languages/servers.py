@@ -8,6 +8,8 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -22,7 +24,7 @@ from planloom.languages.judging import Side, new_problems, touched_lines
 from planloom.languages.limits import MOST_MEMORY
 from planloom.languages.server import Server
 from planloom.languages.table import Kind, chosen
-from planloom.languages.texts import Stamps, differences, stamps, text_on_disk
+from planloom.languages.texts import Stamps, differences, files_with, stamps, text_on_disk
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.confinement.confined_command import Confined, Prepared, prepared
 from planloom.tools.confinement.places import Reach
@@ -117,21 +119,37 @@ class Servers:
         return await server.within(seconds, asking)
 
     async def named(self, name: str, texts: Texts, seconds: float) -> tuple[Symbol, ...]:
-        """The symbols of the workspace by name, of each language that the workspace has. Raises NotKnown."""
+        """The symbols of the workspace by name, of each language that the workspace has. Raises NotKnown.
+
+        A server that has not yet read its project, or cannot search it, is asked about the files that seem to declare
+        the name.
+        """
         roots = [root.path for root in self._session.view.roots.folders]
         symbols: list[Symbol] = []
-        problem = NotKnown("There is no language server for the files of this workspace.")
-        for each in self._all_found():
-            first = await asyncio.to_thread(_first_file, roots, frozenset(each.kind.languages))
-            if first is None:
+        programs = [*self._all_found()]
+        problem = (
+            None if programs else NotKnown("There is no language server for the files of this workspace.")
+        )
+        for each in programs:
+            files = await asyncio.to_thread(files_with, roots, frozenset(each.kind.languages), name)
+            uris = [*(uri for uri, text in texts.items() if text is not None and name in text), *files]
+            uris = [uri for uri in dict.fromkeys(uris) if self._found_for(uri) == each]
+            if not uris:
                 continue
             try:
-                symbols += await self.ask(first, texts, lambda ask, _: spoken.named(ask, name), seconds)
+                by_server = await self.ask(uris[0], texts, lambda ask, _: spoken.named(ask, name), seconds)
+                symbols += by_server
+                if any(known.name == name for known in by_server):
+                    continue
             except NotKnown as error:
                 problem = error
-        if not symbols and str(problem) and not self._servers:
+            with suppress(NotKnown):
+                for uri in uris:
+                    declared = await self.ask(uri, texts, partial(_symbols_of, uri), seconds)
+                    symbols += [known for known in declared if known.name == name]
+        if not symbols and problem is not None:
             raise problem
-        return tuple(symbols)
+        return tuple(dict.fromkeys(symbols))
 
     async def diagnostics(self, uri: Uri, texts: Texts, seconds: float) -> tuple[Diagnostic, ...]:
         """The problems of a file as it is staged. Raises NotKnown."""
@@ -358,6 +376,10 @@ class Servers:
         for uri, side in old_sides.items():
             problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
             work.problems.extend(new_problems(uri, side, Side(side.text, problems), work.unseen))
+
+
+async def _symbols_of(uri: Uri, ask: spoken.Ask, _: object) -> tuple[Symbol, ...]:
+    return await spoken.symbols(ask, uri)
 
 
 def _declares(symbol: Symbol, lines: range) -> bool:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from lsprotocol import types
 
 from planloom.domain.values import Uri
-from planloom.workspace.paths.uris import to_path
+from planloom.workspace.paths.uris import from_path, to_path
 
 MOST_BYTES: Final = 2 << 20
 """Larger files are not opened at a language server."""
 MOST_LOOKED_AT: Final = 5_000
 """How many files of a project are looked at for changes that nobody tells of, such as those of a command."""
+MOST_READ: Final = 50 << 20
+"""How many bytes are looked through for a name."""
+MOST_WITH_NAME: Final = 8
 _LEFT_OUT: Final = frozenset(
     {"node_modules", "__pycache__", "target", "dist", "build", "site-packages", "venv", "env"}
 )
@@ -63,6 +67,25 @@ def _stamped(root: Path, suffixes: frozenset[str]) -> Iterator[tuple[Path, tuple
                     yield Path(entry.path), (found.st_mtime_ns, found.st_size)
             except OSError:
                 continue
+
+
+def files_with(roots: Iterable[Path], suffixes: frozenset[str], name: str) -> list[Uri]:
+    """The files with a name in them, those first that seem to declare it; of many the first. Blocks on file I/O."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    declared = re.compile(
+        rf"(?m)(?:\w+[ \t]+|^[ \t]*){re.escape(name)}\s*[(:={{<]|\bclass\s+{re.escape(name)}\b"
+    )
+    found: list[tuple[bool, Path]] = []
+    read = 0
+    for root in roots:
+        for path, (_, size) in _stamped(root, suffixes):
+            read += size
+            if read > MOST_READ:
+                break
+            text = _read(path)
+            if text is not None and word.search(text):
+                found.append((declared.search(text) is None, path))
+    return [from_path(path) for _, path in sorted(found)[:MOST_WITH_NAME]]
 
 
 def differences(before: Stamps, now: Stamps) -> Iterator[tuple[Path, types.FileChangeType]]:
