@@ -86,6 +86,7 @@ class StepChecks:
         self._sleep = sleep
         self.judging = StepJudging(context)
         self._judged = False
+        self._is_edited = False
         self._errors_before: dict[Uri, _FileErrors] = {}
         self._versions: dict[Uri, int | None] = {}
 
@@ -117,20 +118,21 @@ class StepChecks:
 
         What is judged is recorded, and so is what the step has mended of earlier ones.
         """
-        if self._of is not None or self._step.checks:
+        if self._of is not None or self._step.checks or self._is_edited:
             return ""
         found = await self.judging.now(seconds)
         if found is None:
             return ""
         self._keep(self._step, found)
         for step in self._run.plan.steps:
-            if step.step_id != self._step.step_id and step.is_done and step.judged and step.judged.errors:
+            if step.step_id != self._step.step_id and step.judged is not None and step.judged.errors:
                 await self._look_again(step, step.judged)
         errors = [each for each in found.problems if each.severity == "error"]
         return "\n".join(lines(errors, found, self._run.shown)) if errors else ""
 
     def changed_by_user(self) -> None:
-        """Keep in mind that the judgement is not one of the text that was made."""
+        """Record that the judgement is not one of the text that was made. What the user writes is not judged."""
+        self._is_edited = True
         found = self._step.judged
         if found is not None:
             self._keep(self._step, Judged(by=found.by, unknown="You have changed what was judged."))
