@@ -168,14 +168,14 @@ async def test_only_the_last_of_several_edits_in_one_answer_is_judged(tmp_path: 
 async def test_words_of_a_server_are_cleaned_and_bounded(tmp_path: Path) -> None:
     """They come out of files of the folder."""
     language = Words(tmp_path)
-    language.message = "a\x1b[31m\n‮" + "m" * 2_000
+    language.message = "a\x1b[31m\n\u202e" + "m" * 2_000
     lines = "".join(f"bad{number}\n" for number in range(12))
     model = ScriptedModel([makes(write(lines)), makes(write("x\n"), DONE)])
     async with studio(tmp_path, settings=ALLOWED, language=language) as at:
         await worked(at, model, "Write a.py")
         said = told(model.requests[1])
         assert "12 new problems:" in said and "and 2 more" in said
-        assert "\x1b" not in said and "‮" not in said and "<U+202E>" in said
+        assert "\x1b" not in said and "\u202e" not in said and "<U+202E>" in said
         assert said.count("a.py:") == 10 and len(said) < 5_000
 
 
@@ -236,7 +236,7 @@ async def test_warnings_hold_nothing_up(tmp_path: Path) -> None:
 
 
 class Callers(Words):
-    """The name in b.py is wrong once a.py says `renamed`, and so the other way round. Buffers are seen, as by servers."""
+    """The name in b.py is wrong once a.py says `renamed`, and so the other way round. Buffers are seen, too."""
 
     at: Studio | None = None
 

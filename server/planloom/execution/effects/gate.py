@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 from planloom.domain.changes import Changeset
 from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.plan import Plan
-from planloom.domain.problems import Judged
+from planloom.domain.problems import NOT_YET, Judged
 from planloom.domain.safety.approvals import Approval, Effect, Grant
 from planloom.domain.safety.command_rules import CommandRule, covering, offered_words
 from planloom.domain.safety.confinement import Confinement
@@ -122,7 +122,6 @@ _NOT_HELD: Final = (
 _MOVED_ON: Final = "The files have changed since these changes were last compared with them."
 _SET_ASIDE: Final = "It has been set aside: allowed, it is put back; denied, it stays aside."
 _EDITED: Final = "As you have changed it, this is more than what you were asked before."
-_NOT_YET: Final = Judged(by="", unknown="It is being judged.")
 _ALLOW: Final = ApprovalResponse("allow")
 _K = TypeVar("_K", Effect, _GrantedCommand, str)
 
@@ -395,7 +394,7 @@ class Gate:
             await asyncio.wait([judging], timeout=ASK_SECONDS)
             if (response := covered()) is not None:
                 return response
-            found = judging.result() if judging.done() else _NOT_YET
+            found = judging.result() if judging.done() else NOT_YET
             approval = approval.model_copy(update={"judged": found})
             if not judging.done():
                 telling = asyncio.create_task(self._tell_late(approval.approval_id, judging))
