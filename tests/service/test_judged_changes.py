@@ -194,7 +194,7 @@ async def test_new_errors_hold_a_task_up_once(tmp_path: Path) -> None:
     model = ScriptedModel([makes(write("bad\n"), DONE), makes(DONE)])
     async with studio(tmp_path, settings=ALLOWED, language=Words(tmp_path)) as at:
         plan = await worked(at, model, "Write a.py")
-        assert "The task is not done yet. It brings new errors:" in told(model.requests[1])
+        assert "The task is not done yet. New errors:" in told(model.requests[1])
         assert "a.py:1: error: Unknown name bad [words]" in told(model.requests[1])
         assert plan.status == "completed" and at.text("a.py") == "bad\n"
         (step,) = plan.steps
@@ -209,7 +209,7 @@ async def test_a_task_may_end_with_errors_by_its_reason(tmp_path: Path) -> None:
         plan = await worked(at, model, "Write a.py")
         assert plan.status == "completed"
         result = plan.steps[0].result
-        assert result is not None and (result.summary or "").startswith("Not checked: b.py is for later.")
+        assert result is not None and (result.summary or "").startswith("Errors are left: b.py is for later.")
 
 
 async def test_errors_that_change_hold_a_task_up_a_few_times_and_not_for_ever(tmp_path: Path) -> None:
@@ -292,6 +292,43 @@ async def test_a_step_that_a_later_one_mends_is_not_obstructed_and_has_no_caveat
         assert [step.judged is not None and step.judged.is_clean for step in plan.steps] == [True, True]
         assert [step.result is not None and step.result.caveat for step in plan.steps] == [None, None]
         assert plan.report is not None and plan.report.caveats == ()
+
+
+async def test_the_last_step_hears_of_what_earlier_ones_have_left(tmp_path: Path) -> None:
+    one, two = RENAMES
+    note = write("x\n", "c.py")
+    model = ScriptedModel([makes(one, DONE), makes(STAYS), makes(note, DONE), makes(two, DONE)])
+    language = Callers(tmp_path)
+    async with studio(tmp_path, CALLED, settings=ALLOWED, language=language) as at:
+        language.at = at
+        plan = await worked(at, model, "Rename it in a.py", "Rename it in b.py", review="auto")
+        assert "b.py:1: error: No such function" in told(model.requests[3])
+        assert plan.status == "completed" and plan.report is not None and plan.report.caveats == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [(".env.py", {}), ("a.py", {"approvals.read": "deny"})], ids=["secret", "denied"]
+)
+async def test_what_a_model_must_not_read_is_not_told_to_it(
+    tmp_path: Path, name: str, settings: dict[str, Any]
+) -> None:
+    """The person is told."""
+    language = Words(tmp_path)
+    uri = ""
+
+    def elsewhere(changes: Changeset, under: Texts) -> Judged:
+        problem = NewProblem(uri=Uri(uri), line=0, severity="error", message="TOKEN is not 123")
+        return Judged(by="words", problems=(problem,), total=1)
+
+    language.judgement = elsewhere
+    model = ScriptedModel([makes(write("x\n")), makes(DONE)])
+    async with studio(tmp_path, {name: "y\n"}, settings=settings, language=language) as at:
+        uri = at.uri(name.replace(".py", "") if name.startswith(".env") else name)
+        plan = await worked(at, model, "Write a.py")
+        found = judgement(plan)
+        assert found is not None and found.errors == 1
+        assert (await at.respond(plan)).status == "completed"
+        assert all("TOKEN" not in shown(each) for each in model.requests)
 
 
 async def test_what_a_command_has_committed_counts_as_the_steps_change(tmp_path: Path) -> None:

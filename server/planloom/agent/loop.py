@@ -62,7 +62,7 @@ MAX_REFUSALS = 3
 hold a task up no more often.
 """
 _NEW_ERRORS = (
-    "The task is not done yet. It brings new errors:\n{}\nMend them. If a later task does, or they have to stay, end "
+    "The task is not done yet. New errors:\n{}\nMend them. If a later task does, or they have to stay, end "
     "the task again{}."
 )
 _WITH_REASON = " by task_completed with unchecked: why"
@@ -331,10 +331,10 @@ async def _finish(
         return None
     if remaining(plan, task.step):
         answer = confidence = None
-    if unmet or failed_checks or (errors and claim.unchecked):
+    if unmet or failed_checks:
         return TaskDone(f"Not checked: {claim.unchecked}\n{claim.summary}", "unchecked", answer, confidence)
-    if errors:
-        return TaskDone(claim.summary, "unchecked", answer, confidence)
+    if errors and claim.unchecked:
+        return TaskDone(f"Errors are left: {claim.unchecked}\n{claim.summary}", None, answer, confidence)
     if unchanged:
         return TaskDone(f"Nothing to change: {unchanged}", "unchanged", answer, confidence)
     return TaskDone(claim.summary, None, answer, confidence)

@@ -89,7 +89,10 @@ class ToolRunner(CallRunner, Protocol):
         ...
 
     async def new_errors(self) -> str:
-        """The errors that a step without checks of its own brings, a line each; empty if none is known."""
+        """The errors that a step without checks of its own brings, a line each; empty if none is known.
+
+        The last step of a plan has those that earlier ones have left, too.
+        """
         ...
 
     def denial(self) -> ChangesDenied | None:

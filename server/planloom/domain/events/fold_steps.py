@@ -60,6 +60,7 @@ def task_started(plan: Plan, event: ev.StepStarted, at: Instant) -> Plan:
             progress=share_done(plan, step),
             result=None,
             checks=_to_be_made(step),
+            judged=None,
             completed_at=None,
         ),
     )

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from planloom.domain.changes import Changeset
 from planloom.domain.events import catalog as ev
 from planloom.domain.expressions import Malformed, Unanswerable, holds, read
-from planloom.domain.plans.plan import Check, Step
+from planloom.domain.plans.plan import SETTLED, Check, Step
 from planloom.domain.problems import Judged
 from planloom.domain.values import Args, Uri
 from planloom.execution.commands.running import CallDenied
@@ -84,7 +84,7 @@ class StepChecks:
         self._tools = tools
         self._seconds = seconds
         self._sleep = sleep
-        self.judging = StepJudging(context)
+        self.judging = StepJudging(run, context)
         self._judged = False
         self._is_edited = False
         self._errors_before: dict[Uri, _FileErrors] = {}
@@ -116,7 +116,8 @@ class StepChecks:
     async def new_errors(self, seconds: float = JUDGE_SECONDS) -> str:
         """The errors that a step without checks of its own brings, a line each; empty if none is known.
 
-        What is judged is recorded, and so is what the step has mended of earlier ones.
+        The last step of a plan has those that earlier ones have left, too. What is judged is recorded, and so is what
+        the step has mended of earlier ones.
         """
         if self._of is not None or self._step.checks or self._is_edited:
             return ""
@@ -124,11 +125,14 @@ class StepChecks:
         if found is None:
             return ""
         self._keep(self._step, found)
-        for step in self._run.plan.steps:
+        errors = lines([each for each in found.problems if each.severity == "error"], found, self._run.shown)
+        steps = self._run.plan.steps
+        is_last = all(step.status in SETTLED or step.step_id == self._step.step_id for step in steps)
+        for step in steps:
             if step.step_id != self._step.step_id and step.judged is not None and step.judged.errors:
-                await self._look_again(step, step.judged)
-        errors = [each for each in found.problems if each.severity == "error"]
-        return "\n".join(lines(errors, found, self._run.shown)) if errors else ""
+                left = await self._look_again(step, step.judged)
+                errors += lines(left.problems, left, self._run.shown) if is_last and left.errors else []
+        return "\n".join(errors)
 
     def changed_by_user(self) -> None:
         """Record that the judgement is not one of the text that was made. What the user writes is not judged."""
@@ -137,12 +141,16 @@ class StepChecks:
         if found is not None:
             self._keep(self._step, Judged(by=found.by, unknown="You have changed what was judged."))
 
-    async def _look_again(self, step: Step, judged: Judged) -> None:
+    async def _look_again(self, step: Step, judged: Judged) -> Judged:
         """Record which of the problems that an earlier step has brought are still there."""
         left = await still_there(self._context.language, judged.problems, self._context.files.texts())
-        if left is not None:
-            total = judged.total - (len(judged.problems) - len(left))
-            self._keep(step, judged.model_copy(update={"problems": left, "total": total}))
+        if left is None:
+            return judged
+        now = judged.model_copy(
+            update={"problems": left, "total": judged.total - (len(judged.problems) - len(left))}
+        )
+        self._keep(step, now)
+        return now
 
     def _keep(self, step: Step, found: Judged) -> None:
         if found == step.judged:

@@ -11,8 +11,10 @@ from planloom.domain.problems import Judged, NewProblem
 from planloom.domain.text.counted import counted
 from planloom.domain.values import Uri
 from planloom.execution.judging import JUDGE_SECONDS, is_judged, judged
+from planloom.execution.step_run import StepRun
 from planloom.tools.context import ToolContext
 from planloom.workspace.language import Texts
+from planloom.workspace.paths.resolver import PathRefused
 from planloom.workspace.staged.overlay import Overlay
 
 _MOST_TOLD: Final = 10
@@ -21,9 +23,13 @@ _TRIES: Final = 2
 
 
 class StepJudging:
-    """The judgements of one run of a step. `committing` must be called with all changes before they are made."""
+    """The judgements of one run of a step. `committing` must be called with all changes before they are made.
 
-    def __init__(self, context: ToolContext) -> None:
+    They have no problems of files that a step must not read.
+    """
+
+    def __init__(self, run: StepRun, context: ToolContext) -> None:
+        self._run = run
         self._context = context
         self._before: dict[Uri, str | None] = {}
         self._told: Counter[tuple[str, ...]] = Counter()
@@ -37,6 +43,8 @@ class StepJudging:
 
     async def now(self, seconds: float = JUDGE_SECONDS) -> Judged | None:
         """The judgement of what the step has changed by now; None if it has changed nothing that anybody judges."""
+        if self._reads_denied:
+            return None
         changes, under = await self._whole()
         if self._last is None or self._last[:2] != (changes, under):
             self._last, self._tries = None, 0
@@ -44,16 +52,21 @@ class StepJudging:
         if self._last is not None and (known is None or known.unknown is None or self._tries >= _TRIES):
             return known
         self._tries += 1
-        found = await judged(self._context.language, changes, under, seconds)
+        found = await self._readable(await judged(self._context.language, changes, under, seconds))
         self._last = (changes, under, found)
         return found
 
     async def is_judged(self) -> bool:
         """Whether somebody can probably judge something that the step has changed."""
-        return is_judged(self._context.language, (await self._whole())[0])
+        return not self._reads_denied and is_judged(self._context.language, (await self._whole())[0])
 
-    def telling(self, found: Judged | None, shown: Callable[[str], str]) -> str:
-        """The problems of a judgement for the model, those that it was told before by their number; empty if none."""
+    @property
+    def _reads_denied(self) -> bool:
+        return self._run.session.settings.approvals.read == "deny"
+
+    async def told(self, seconds: float) -> str:
+        """The problems by now for the model, those that it was told before by their number; empty if there are none."""
+        found = await self.now(seconds)
         told, self._told = self._told, Counter(map(_key, found.problems if found is not None else ()))
         if found is None or not found.total:
             return ""
@@ -69,8 +82,21 @@ class StepJudging:
         known = len(found.problems) - len(fresh)
         still = [f"{known} that you know {'is' if known == 1 else 'are'} still there."] if known else []
         return "\n".join(
-            [f"{counted(found.total - known, 'new problem')}:", *lines(fresh, found, shown), *still]
+            [f"{counted(found.total - known, 'new problem')}:", *lines(fresh, found, self._run.shown), *still]
         )
+
+    async def _readable(self, found: Judged | None) -> Judged | None:
+        if found is None:
+            return None
+        hidden = {
+            uri
+            for uri in {each.uri for each in found.problems}
+            if isinstance(await self._context.resolve_uri(uri), PathRefused)
+            or await self._context.holds_secret(uri)
+        }
+        problems = tuple(each for each in found.problems if each.uri not in hidden)
+        total = found.total - (len(found.problems) - len(problems))
+        return found.model_copy(update={"problems": problems, "total": total})
 
     async def _whole(self) -> tuple[Changeset, Texts]:
         """All that the step has changed as one change, and the texts under it."""

@@ -178,8 +178,7 @@ class StepToolRunner:
         if result.ok and after != before and not any(map(self._is_writing, following)):
             # A call beside the end of the task has a time of its own, of which the judgement takes a part.
             seconds = min(JUDGE_SECONDS, self._run.session.settings.execution.completion_timeout_seconds / 2)
-            judged = await self._checks.judging.now(seconds)
-            told = self._checks.judging.telling(judged, self._run.shown)
+            told = await self._checks.judging.told(seconds)
             result = result._replace(text=f"{result.text}\n{told}") if told else result
         same = await self._named(tool.writes, call.arguments) if result.ok and after == before else ()
         if result.ok and self._in_doubt:
@@ -265,7 +264,7 @@ class StepToolRunner:
         return await (self._checks.made() if committed else self._checks.staged())
 
     async def new_errors(self) -> str:
-        """The errors that a step without checks of its own brings, a line each; empty if none is known."""
+        """The errors that the model should know before a step without checks of its own ends, a line each."""
         return await self._checks.new_errors()
 
     def looks_done(self) -> bool:

@@ -232,8 +232,8 @@ class ApprovalView(Wire):
     """An approval that waits. `allow` and `deny` are the words on its buttons, `refuse` leads to `deny`.
 
     `ahead` and `inFolder` say what it covers if it is allowed for the plan, or in its folder, where it can be. `folder`
-    is that of a command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied. `judged`
-    is what language servers say of the changes, where one judges such files.
+    is that of a command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied.
+    `judged` is what language servers say of the changes, where one judges such files.
     """
 
     approval_id: str
