@@ -3,18 +3,22 @@
 import * as vscode from "vscode";
 
 import { fileOf } from "../diffs";
-import type { PanelState } from "../plan/views";
+import { EMPTY, type PanelState } from "../plan/views";
 import type { ProblemView } from "../protocol";
 import { PROPOSAL } from "./proposals";
 
 export class Judgements implements vscode.Disposable {
   private readonly marked = vscode.languages.createDiagnosticCollection("planloom");
-  private state: PanelState = { plans: {} };
+  private state: PanelState = EMPTY;
+  /** Documents that show another text than the one that was judged. */
+  private readonly changed = new Set<string>();
   private readonly registrations = [
     vscode.workspace.onDidOpenTextDocument((document) => this.mark(document)),
     vscode.workspace.onDidCloseTextDocument(({ uri }) => this.marked.delete(uri)),
     vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-      if (contentChanges.length > 0 && document.uri.scheme === PROPOSAL) this.marked.delete(document.uri);
+      if (contentChanges.length === 0 || document.uri.scheme !== PROPOSAL) return;
+      this.changed.add(document.uri.query);
+      this.marked.delete(document.uri);
     }),
   ];
 
@@ -35,8 +39,8 @@ export class Judgements implements vscode.Disposable {
     );
   }
 
-  private mark({ uri, isDirty }: vscode.TextDocument): void {
-    if (uri.scheme !== PROPOSAL || isDirty) return;
+  private mark({ uri }: vscode.TextDocument): void {
+    if (uri.scheme !== PROPOSAL || this.changed.has(uri.query)) return;
     const file = fileOf(uri);
     const views = Object.values(this.state.plans).flatMap(({ approvals }) => approvals ?? []);
     const found = views.find(({ approvalId }) => approvalId === file?.approvalId)?.judged?.problems ?? [];
