@@ -30,6 +30,9 @@ CLIENT_CAN: Final[Mapping[str, str]] = {
     "recovery": "it asks itself what to do about failed steps",
     "conflicts": "it lets the user resolve conflicts itself",
     "diagnostics": "it answers `planloom/editor/diagnostics`",
+    "language": "it answers `planloom/editor/language` with what the user's language servers answer to that request of "
+    "LSP, opening the file unseen if need be. Positions are in UTF-16, whatever has been negotiated. If none can "
+    "answer, the result is null, and `problem` a sentence that says why; so it is for documents of plans",
     "language_model": "it answers `planloom/editor/complete`",
     "diff": "it shows diffs itself; the server ignores this",
     "save": "it answers `planloom/editor/save`",

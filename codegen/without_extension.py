@@ -81,6 +81,7 @@ METHODS: Final[Mapping[str, str]] = {
     "planloom/waits": "the progress, which goes on when the other step has ended",
     "planloom/spent": COUNTED,
     "planloom/editor/diagnostics": "the check “no new errors” says that it cannot be made",
+    "planloom/editor/language": "language servers that the server starts itself are asked, if there are any",
     "planloom/editor/save": "before a command, a plan with unsaved changes pauses until they are saved, and says so",
     "planloom/editor/createFolder": "the server makes an empty folder on disk",
     "planloom/editor/files": "a workspace folder that is not on this machine is left out",

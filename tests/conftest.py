@@ -33,6 +33,9 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     # A run below `nohup` would pass that on to the servers that it starts, and they would heed it.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# Servers that lie beside the interpreter would judge every change of a Python file. What is about them starts its own.
+os.environ["PLANLOOM_LANGUAGE_ENABLED"] = "false"
+
 settings.register_profile(
     "planloom", deadline=None, derandomize=not EXPLORING, max_examples=rounds(100, 2_000)
 )

@@ -17,7 +17,7 @@ import { startModel, WITH_MODEL } from "./model.mjs";
 import { NEW_FILES } from "./newFiles.mjs";
 import { NODES } from "./nodes.mjs";
 import { REVIEWING } from "./reviewing.mjs";
-import { german, looks, storm, thinking } from "./scripted.mjs";
+import { german, languages, looks, storm, thinking } from "./scripted.mjs";
 import { TEMPLATES } from "./templates.mjs";
 import { USED } from "./used.mjs";
 import { WALKING } from "./walking.mjs";
@@ -156,7 +156,13 @@ const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.plann
 await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
 await series(workbench, WITHOUT_MODEL, CHAT);
 await series(workbench, { ...model.machine, ...ASKING }, DRAFTED, { model });
-const scripted = await series(workbench, { "planloom.server.command": fake }, [thinking, looks, german, storm]);
+const scripted = await series(workbench, { "planloom.server.command": fake }, [
+  thinking,
+  looks,
+  languages,
+  german,
+  storm,
+]);
 if (workbench.outside.length > 0) failures.push(`requests left the machine: ${workbench.outside.join(", ")}`);
 await Promise.allSettled([...stops].map((stop) => stop()));
 

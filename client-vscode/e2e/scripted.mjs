@@ -1,8 +1,8 @@
 // What needs a server that does as it is told: every card at once for a look, and a storm of events for a figure.
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { nextApproval, oneRow } from "./gestures.mjs";
 import { until } from "./workbench.mjs";
 
@@ -53,6 +53,95 @@ export const thinking = {
       await window.theme(theme);
       await window.shot(join(shots, `perspectives-${theme}.png`));
     }
+  },
+};
+
+const COMPILER = join(import.meta.dirname, "../node_modules/typescript/lib");
+const GREETING = `import { join } from "node:path";
+import { basename } from "node:path";
+
+export function greet(name: string): string {
+return basename(name);
+}
+`;
+const MAIN = `import { greet } from "./greeting";
+
+export function main(): void {
+  console.log(greet("you"));
+}
+`;
+export const languages = {
+  name: "what the editor's own language servers know",
+  files: {
+    "greeting.ts": GREETING,
+    "main.ts": MAIN,
+    "note.txt": "one\ntwo\n",
+    "kept.plan.md": "# A plan\n\ntext\n",
+    "tsconfig.json": '{"compilerOptions":{"strict":true},"files":["main.ts"]}',
+  },
+  // The workbench has the extension for TypeScript, but no compiler.
+  settings: { "js/ts.tsdk.path": COMPILER, "typescript.tsdk": COMPILER },
+  async run({ window, folder }) {
+    const { panel } = window;
+    const uri = (name) => `file://${folder}/${name}`;
+    const greet = { textDocument: { uri: uri("greeting.ts") }, position: { line: 3, character: 18 } };
+    const main = { textDocument: { uri: uri("main.ts") }, position: { line: 3, character: 17 } };
+    const nowhere = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+    const called = (at) => ({ item: { uri: at.textDocument.uri, selectionRange: { ...nowhere, start: at.position } } });
+    const imports = { range: nowhere, context: { diagnostics: [], only: ["source.organizeImports"] } };
+    const ask = async (...asked) => {
+      writeFileSync(join(folder, "asked.json"), JSON.stringify(asked));
+      await panel.locator("#request").fill("Add language");
+      await panel.locator("#verdict").waitFor();
+      await panel.locator("#send").click();
+      await until("the answers", () => existsSync(join(folder, "answered.json")), 90);
+      return JSON.parse(readFileSync(join(folder, "answered.json"), "utf8"));
+    };
+    await window.showPanel();
+    const found = await ask(
+      ["textDocument/references", greet],
+      ["textDocument/documentSymbol", greet],
+      ["textDocument/definition", main],
+      ["textDocument/implementation", main],
+      ["textDocument/hover", main],
+      ["textDocument/prepareCallHierarchy", greet],
+      ["callHierarchy/incomingCalls", called(greet)],
+      ["callHierarchy/outgoingCalls", called({ ...main, position: { line: 2, character: 18 } })],
+      ["workspace/symbol", { query: "greet" }],
+      ["textDocument/rename", { ...greet, newName: "hail" }],
+      ["textDocument/codeAction", { ...greet, ...imports }],
+      ["textDocument/formatting", { ...greet, options: { tabSize: 1, insertSpaces: true } }],
+      ["textDocument/rename", { ...greet, position: { line: 2, character: 0 }, newName: "hail" }],
+      ["textDocument/references", { ...greet, textDocument: { uri: uri("note.txt") } }],
+      ["textDocument/documentSymbol", { textDocument: { uri: uri("kept.plan.md") } }],
+      ["textDocument/documentSymbol", { textDocument: { uri: "untitled:Untitled-1" } }],
+      ["textDocument/documentSymbol", { textDocument: { uri: uri("absent.ts") } }],
+    );
+    const [references, symbols, definition, implementation, hover, prepared, incoming, outgoing] = found;
+    const places = (locations) => locations.map((each) => `${basename(each.uri)}:${each.range.start.line}`);
+    assert.deepEqual(places(references), ["greeting.ts:3", "main.ts:0", "main.ts:3"]);
+    assert.deepEqual([symbols[0].name, symbols[0].kind, symbols[0].selectionRange.start.line], ["greet", 12, 3]);
+    assert.deepEqual([definition, implementation].map(places), [["greeting.ts:3"], ["greeting.ts:3"]]);
+    assert.match(hover.contents.value, /greet\(name: string\): string/);
+    assert.deepEqual(places(prepared), ["greeting.ts:3"]);
+    assert.deepEqual(places(incoming.map((each) => each.from)), ["main.ts:2"]);
+    assert.ok(places(outgoing.map((each) => each.to)).includes("greeting.ts:3"));
+    const [named, rename, actions, formatted, ...problems] = found.slice(8);
+    assert.deepEqual(
+      named.map((each) => each.name),
+      ["greet"],
+    );
+    const edits = rename.documentChanges.map((each) => [basename(each.textDocument.uri), each.edits.length]);
+    assert.deepEqual(edits, [
+      ["greeting.ts", 1],
+      ["main.ts", 2],
+    ]);
+    assert.match(JSON.stringify(actions[0].edit), /basename/);
+    assert.deepEqual(formatted, [
+      { range: { start: { line: 4, character: 0 }, end: { line: 4, character: 0 } }, newText: "    " },
+    ]);
+    for (const [index, said] of [/rename/, /plaintext/, ...Array(3).fill(/about files alone/)].entries())
+      assert.match(problems[index].problem, said);
   },
 };
 

@@ -2,11 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { fileSchemes, isFile } from "./connection/workspaceFiles";
+import { fileSchemes, isFile, PLAN_DOCUMENT } from "./connection/workspaceFiles";
 import type { Ctx } from "./ctx";
-
-/** How the names of plans as documents end, wherever they are kept; the server gives their lenses and actions. */
-const PLAN_DOCUMENT = ".plan.md";
 
 export function whatNeedsTheServer(ctx: Ctx): readonly vscode.Disposable[] {
   const need = (): void => void ctx.needed();

@@ -1872,6 +1872,31 @@ export interface EditorDiagnosticsResult {
   diagnostics: readonly UriDiagnostics[];
 }
 
+/** `planloom/editor/language`: a request of LSP for the user's language servers, with the params of LSP. */
+export interface EditorLanguageParams {
+  method:
+    | "textDocument/documentSymbol"
+    | "workspace/symbol"
+    | "textDocument/definition"
+    | "textDocument/implementation"
+    | "textDocument/references"
+    | "textDocument/hover"
+    | "textDocument/prepareCallHierarchy"
+    | "callHierarchy/incomingCalls"
+    | "callHierarchy/outgoingCalls"
+    | "textDocument/rename"
+    | "textDocument/codeAction"
+    | "codeAction/resolve"
+    | "textDocument/formatting";
+  params: JsonObject;
+}
+
+/** What they answer, as LSP has it; if none can, null and a sentence that says why. */
+export interface EditorLanguageResult {
+  result: Json;
+  problem?: string;
+}
+
 /** `planloom/editor/save`. */
 export interface EditorSaveParams {
   uris: readonly string[];
@@ -2610,6 +2635,7 @@ export interface Requests {
 /** Each request of the server. */
 export interface EditorRequests {
   "planloom/editor/diagnostics": { params: EditorDiagnosticsParams; result: EditorDiagnosticsResult };
+  "planloom/editor/language": { params: EditorLanguageParams; result: EditorLanguageResult };
   "planloom/editor/save": { params: EditorSaveParams; result: EditorSaveResult };
   "planloom/editor/createFolder": { params: EditorCreateFolderParams; result: EditorCreateFolderResult };
   "planloom/editor/files": { params: EditorFilesParams; result: EditorFilesResult };

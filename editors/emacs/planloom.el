@@ -107,6 +107,8 @@ DONE is called with the result and, if there is one, the error."
       ("window/showMessageRequest" (planloom--ask server id params))
       ("window/showDocument" (give `(:success ,(planloom--show (plist-get params :uri)))))
       ("planloom/editor/save" (give (planloom--save (plist-get params :uris))))
+      ("planloom/editor/language"
+       (planloom--ask-eglot (plist-get params :method) (plist-get params :params) #'give))
       ((or "window/workDoneProgress/create" "client/registerCapability") (give :null))
       ("workspace/configuration" (give (vconcat (mapcar (lambda (_) :null) (plist-get params :items)))))
       (_ (planloom--send server `(:id ,id :error (:code -32601 :message "unknown")))))))
@@ -157,7 +159,7 @@ DONE is called with the result and, if there is one, the error."
      server "initialize"
      `(:processId ,(emacs-pid) :rootUri ,(planloom--uri (directory-file-name root))
        :clientInfo (:name "Emacs" :version ,emacs-version)
-       :initializationOptions (:planloomClient (:messages t :save t :changesFirst t))
+       :initializationOptions (:planloomClient (:messages t :save t :changesFirst t :language t))
        :capabilities
        (:general (:positionEncodings ["utf-32"])
         :workspace (:applyEdit t :workspaceEdit (:documentChanges t) :configuration t)
@@ -322,6 +324,45 @@ DONE is called with the result and, if there is one, the error."
       (if (string-suffix-p ".diff" uri) (display-buffer (setq planloom--diff buffer))
         (pop-to-buffer-same-window buffer))
       t)))
+
+;;;; What other language servers know
+
+(declare-function eglot-current-server "eglot")
+(declare-function eglot--capabilities "eglot")
+(declare-function jsonrpc-async-request "jsonrpc")
+
+(defun planloom--eglot (buffer)
+  "The server that eglot runs for BUFFER, if its positions are in UTF-16."
+  (when-let ((server (and (featurep 'eglot) (with-current-buffer buffer (eglot-current-server)))))
+    (and (member (plist-get (eglot--capabilities server) :positionEncoding) '(nil "utf-16")) server)))
+
+(defun planloom--ask-eglot (method params give)
+  "Ask eglot's server of a file for METHOD with PARAMS; GIVE gets the answer to `planloom/editor/language'."
+  (let* ((uri (plist-get (or (plist-get params :item) (plist-get params :textDocument)) :uri))
+         (code (and uri (string-prefix-p "file://" uri) (not (string-suffix-p ".plan.md" uri))
+                    (file-exists-p (planloom--path uri))))
+         (buffer (cond (code (find-file-noselect (planloom--path uri) t))
+                       ((not uri) (cl-find-if #'planloom--eglot (buffer-list)))))
+         (server (and buffer (planloom--eglot buffer))))
+    (cl-flet ((fail (problem) (funcall give `(:result :null :problem ,problem))))
+      (cond ((and uri (not code))
+             (fail "Language servers are asked about files alone, and not about documents of plans."))
+            ((not server) (fail "No server of eglot that counts in UTF-16 runs for this file."))
+            (t (with-current-buffer buffer
+                 ;; A deferred request waits until eglot has told its server of the changes to the text.
+                 (jsonrpc-async-request
+                  server (intern (concat ":" method)) params :deferred method :timeout 15
+                  :success-fn (lambda (result) (funcall give `(:result ,(planloom--as-json result))))
+                  :error-fn (lambda (error) (fail (plist-get error :message)))
+                  :timeout-fn (lambda () (fail "The server of eglot gave no answer in time.")))))))))
+
+(defun planloom--as-json (value)
+  "VALUE of eglot, which has nil for null, as it is sent."
+  (cond ((null value) :null)
+        ((eq value :json-false) :false)
+        ((vectorp value) (vconcat (mapcar #'planloom--as-json value)))
+        ((consp value) (cl-loop for (key each) on value by #'cddr append (list key (planloom--as-json each))))
+        (t value)))
 
 ;;;; Questions
 

@@ -35,6 +35,7 @@ USER_ONLY = (
     "fetch.",
     "commands.",
     "execution.review",
+    "language.servers",
     "planning.systemPrompt",
     "storage.",
 )
@@ -64,6 +65,7 @@ MADE_STRICTER: Final[Mapping[str, tuple[Any, ...]]] = {
     "execution.review": ("each", "end", "auto"),
     "fetch.allowInternal": (False, True),
     "commands.network": ("none", "loopback", "all"),
+    "language.enabled": (False, True),
     "context.memory": (False, True),
 }
 """Choices, from the strictest, that `workspace` may make stricter."""
@@ -319,6 +321,23 @@ class CommandSettings(_Group):
     )
 
 
+class LanguageSettings(_Group):
+    """What is asked of language servers."""
+
+    enabled: bool = Field(
+        True,
+        description="Start language servers that are installed, to judge changes before they are made and to find and "
+        "rename symbols. They start when they are first needed, in trusted folders, and cannot change files.",
+    )
+    servers: tuple[str, ...] = Field(
+        (),
+        strict=False,
+        description="Language servers in the order in which they are tried: a known name as `basedpyright`, a command "
+        "for some suffixes as `.py .pyi: my-server --stdio`, or `-ruff` for one that is never started; `-` stands for "
+        "all others.",
+    )
+
+
 class BudgetSettings(_Group):
     """Limits on what one plan may use."""
 
@@ -439,6 +458,7 @@ class Settings(_Group):
     approvals: ApprovalSettings = ApprovalSettings()
     fetch: FetchSettings = FetchSettings()
     commands: CommandSettings = CommandSettings()
+    language: LanguageSettings = LanguageSettings()
     budget: BudgetSettings = BudgetSettings()
     context: ContextSettings = ContextSettings()
     edits: EditSettings = EditSettings()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,10 @@ class Editor:
     @abstractmethod
     def configure(self, home: Path) -> None:
         """Have it load its plugin, and nothing else."""
+
+    @abstractmethod
+    def configure_servers(self, home: Path, planloom: Sequence[str], words: Sequence[str]) -> None:
+        """Have it start another program as Planloom's server, and beside it a language server for Python."""
 
     @abstractmethod
     def start(self, folder: Path, *files: str) -> None:
@@ -109,6 +115,14 @@ class Emacs(Editor):
         )
         (home / ".emacs.d" / "early-init.el").write_text("(setq native-comp-deferred-compilation nil)")
 
+    def configure_servers(self, home: Path, planloom: Sequence[str], words: Sequence[str]) -> None:
+        with (home / ".emacs.d" / "init.el").open("a") as configuration:
+            configuration.write(
+                f"(setq planloom-command '({_quoted(planloom, ' ')}))\n(require 'eglot)\n"
+                f"(add-to-list 'eglot-server-programs '(python-mode . ({_quoted(words, ' ')})))\n"
+                "(add-hook 'python-mode-hook #'eglot-ensure)\n"
+            )
+
     def start(self, folder: Path, *files: str) -> None:
         self.terminal.start(["emacs", "-nw", *files], folder, self.environment)
         self.terminal.until(files[0] if files else "*scratch*")
@@ -179,6 +193,14 @@ class Neovim(Editor):
             f"vim.opt.runtimepath:append('{ROOT / 'editors' / 'nvim'}')\n"
         )
 
+    def configure_servers(self, home: Path, planloom: Sequence[str], words: Sequence[str]) -> None:
+        with (home / ".config" / "nvim" / "init.lua").open("a") as configuration:
+            configuration.write(
+                f"vim.lsp.config('planloom', {{ cmd = {{ {_quoted(planloom, ', ')} }} }})\n"
+                f"vim.lsp.config('words', {{ cmd = {{ {_quoted(words, ', ')} }}, filetypes = {{ 'python' }} }})\n"
+                "vim.lsp.enable('words')\n"
+            )
+
     def start(self, folder: Path, *files: str) -> None:
         self.terminal.start([str(self.tools / "bin" / "nvim"), "-n", *files], folder, self.environment)
         self.terminal.until("~")
@@ -222,6 +244,10 @@ class Neovim(Editor):
         line = next(each for each in shown.splitlines() if each.endswith(f": Planloom: {title}"))
         self.terminal.type(line.split(":")[0])
         self.terminal.keys("Enter")
+
+
+def _quoted(words: Sequence[str], between: str) -> str:
+    return between.join(f'"{word}"' for word in words)
 
 
 @pytest.fixture(params=[Emacs, Neovim], ids=lambda each: each.name)
@@ -381,6 +407,53 @@ def test_a_program_that_is_missing_is_named(
     editor.start(workspace, "a.py")
     editor.plan("")
     editor.terminal.until(editor.missing)
+
+
+def test_the_server_hears_what_the_users_language_server_knows(
+    editor: Editor, home: Path, workspace: Path
+) -> None:
+    servers = (
+        ROOT / "tests" / "support" / "scripted_server.py",
+        Path(__file__).parent / "language_server.py",
+    )
+    editor.configure_servers(home, *([sys.executable, str(program)] for program in servers))
+    # Its bytes, its code units and its characters are of three numbers.
+    (workspace / "a.py").write_text("\N{PARTY POPPER}ä = 1; old = 2\n")
+    (workspace / "b.py").write_text("from_a = old\n")
+    (workspace / "x.plan.md").write_text("# old\n")
+    uris = {name: (workspace / name).as_uri() for name in ("a.py", "b.py", "x.plan.md", "absent.py")}
+    at = {
+        name: {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 10}}
+        for name, uri in uris.items()
+    }
+    asked = [
+        ("textDocument/references", at["a.py"]),
+        ("textDocument/references", at["b.py"]),
+        ("textDocument/rename", {**at["a.py"], "newName": "new"}),
+        ("textDocument/hover", at["a.py"]),
+        ("textDocument/definition", at["a.py"]),
+        ("textDocument/references", at["x.plan.md"]),
+        ("textDocument/references", at["absent.py"]),
+    ]
+    (workspace / "asked.json").write_text(json.dumps(asked))
+    editor.start(workspace, "b.py")
+    editor.plan("Add language")
+    answered = workspace / "answered.json"
+    editor.terminal.until_true(lambda _: answered.is_file(), "the answers")
+
+    def place(start: int) -> dict[str, object]:
+        return {"start": {"line": 0, "character": start}, "end": {"line": 0, "character": start + 3}}
+
+    found = [{"uri": uris["a.py"], "range": place(9)}, {"uri": uris["b.py"], "range": place(9)}]
+    edits = {str(each["uri"]): [{"range": each["range"], "newText": "new"}] for each in found}
+    *known, unknown, plan, absent = json.loads(answered.read_text())
+    assert known == [found, found, {"changes": edits}, {"problem": "It knows no meaning."}]
+    assert "textDocument/definition" in unknown["problem"]
+    assert (
+        plan
+        == absent
+        == {"problem": "Language servers are asked about files alone, and not about documents of plans."}
+    )
 
 
 @only_neovim

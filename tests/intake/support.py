@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from planloom.domain.text.positions import Position, Range
-from planloom.domain.values import Uri
+from planloom.domain.values import Args, Json, Uri
 from planloom.intake.workspace_sources import WorkspaceSources
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import (
@@ -16,6 +16,7 @@ from planloom.workspace.editor import (
     EditorSilent,
     FileDiagnostics,
     FolderAnswer,
+    LanguageMethod,
     SaveAnswer,
 )
 from planloom.workspace.index.file_index import FileIndex
@@ -56,6 +57,9 @@ class TellingEditor:
         if not uris:
             return self._everywhere
         return tuple(FileDiagnostics(uri=uri, items=self._items, version=3) for uri in uris)
+
+    async def language(self, method: LanguageMethod, params: Args) -> Json:
+        raise EditorSilent
 
 
 class World:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planloom.domain.text.positions import Position, Range, TextEdit
-from planloom.domain.values import Uri
+from planloom.domain.values import Args, Json, Uri
 from planloom.lsp.editor import lsp_editor
 from planloom.workspace.editor import (
     CreateOperation,
@@ -61,7 +61,7 @@ async def test_capabilities_are_those_that_the_client_declares(
         found = (can.apply_edit, can.document_changes, can.create_files, can.rename_files, can.delete_files)
         assert (*found, can.change_annotations, can.failure_handling) == expected
         assert not can.create_contents and not can.create_folders
-        assert (can.save, can.diagnostics) == (False, False)
+        assert (can.save, can.diagnostics, can.language) == (False, False, False)
 
 
 @pytest.mark.parametrize(
@@ -284,6 +284,58 @@ async def test_saving_and_diagnostics_are_asked_of_the_extension(tmp_path: Any) 
         client.answer("planloom/editor/diagnostics", lambda _: {"diagnostics": [{"uri": uri}]})
         with pytest.raises(EditorSilent):
             await editor.diagnostics((Uri(uri),))
+
+
+AT = {"position": {"line": 0, "character": 1}}
+FOUND = [{"uri": "file:///w/b.txt", "range": {"start": AT["position"], "end": AT["position"]}}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"result": FOUND}, FOUND),
+        ({"result": None}, None),
+        ({"result": [], "problem": "One of two servers gave no answer."}, []),
+        ({"result": None, "problem": "No language server serves a.txt."}, "No language server serves a.txt."),
+        ({"problem": 1}, "The editor's answer to planloom/editor/language could not be read."),
+        (Failed({"code": -32603, "message": "no"}), "The editor refused planloom/editor/language: no"),
+    ],
+)
+async def test_what_language_servers_know_is_asked_of_the_extension(answer: Any, expected: Any) -> None:
+    ours, theirs = "file:///w/a b.txt", "file:///w/a%20b.%74xt"
+
+    def answered(_: Any) -> Any:
+        if isinstance(answer, Failed):
+            raise answer
+        return answer
+
+    async with connected(FakeApplication().make) as client:
+        editor = await editor_of(client)
+        assert editor.capabilities.language
+        client.open(theirs, "text")
+        client.answer("planloom/editor/language", answered)
+        asked: Args = {"textDocument": {"uri": ours}, **AT}
+        found: Json
+        try:
+            found = await editor.language("textDocument/references", asked)
+        except EditorSilent as silent:
+            found = str(silent)
+        assert found == expected
+        params = {"textDocument": {"uri": theirs}, **AT}
+        assert client.asked[-1] == (
+            "planloom/editor/language",
+            {"method": "textDocument/references", "params": params},
+        )
+
+
+async def test_a_question_that_nobody_waits_for_is_taken_back_from_the_editor() -> None:
+    async with connected(FakeApplication().make) as client:
+        editor = await editor_of(client)
+        client.answer("planloom/editor/language", never)
+        task = asyncio.ensure_future(editor.language("workspace/symbol", {"query": "x"}))
+        await client.until(lambda: client.asked[-1:] and client.asked[-1][0] == "planloom/editor/language")
+        task.cancel()
+        await client.until(lambda: client.told("$/cancelRequest"))
 
 
 async def test_findings_come_under_the_name_that_we_know_a_file_by() -> None:

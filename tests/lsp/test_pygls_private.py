@@ -30,7 +30,7 @@ def private_names(path: Path) -> set[str]:
 
 
 def test_one_module_uses_them_all_and_no_other_uses_any() -> None:
-    using = [*(ROOM / "lsp").rglob("*.py"), *(ROOM / "cli").rglob("*.py")]
+    using = [path for room in ("lsp", "cli", "languages") for path in (ROOM / room).rglob("*.py")]
     users = {path.name: names for path in using if (names := private_names(path))}
     assert users == {"pygls_private.py": set(PRIVATE_NAMES)}
 

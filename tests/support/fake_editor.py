@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from planloom.domain.text.positions import ContentChange, Encoding, Position, Range, TextEdit
-from planloom.domain.values import Uri
+from planloom.domain.values import Args, Json, Uri
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import (
     CreateOperation,
@@ -24,6 +24,7 @@ from planloom.workspace.editor import (
     EditorSilent,
     FileDiagnostics,
     FolderAnswer,
+    LanguageMethod,
     Operation,
     RenameOperation,
     SaveAnswer,
@@ -42,6 +43,7 @@ EVERYTHING = EditorCapabilities(
     failure_handling="textOnlyTransactional",
     save=True,
     diagnostics=True,
+    language=True,
 )
 
 Closed = Literal["open", "hidden", "disk"]
@@ -161,6 +163,8 @@ class FakeEditor:
         self.received: list[EditorEdit] = []
         self.reached = asyncio.Event()
         self.buffers: dict[Uri, Buffer] = {}
+        self.known: dict[LanguageMethod, Json | Callable[[Args], Json]] = {}
+        self.asked: list[tuple[LanguageMethod, Args]] = []
         self.findings: dict[Uri, FileDiagnostics] = {}
         self.folders: list[Uri] = []
         self._new: set[Uri] = set()
@@ -293,6 +297,13 @@ class FakeEditor:
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]:
         return tuple(self.findings.get(uri, FileDiagnostics(uri=uri, items=())) for uri in uris)
+
+    async def language(self, method: LanguageMethod, params: Args) -> Json:
+        self.asked.append((method, params))
+        if method not in self.known:
+            raise EditorSilent(f"No language server here answers {method}.")
+        answer = self.known[method]
+        return answer(params) if callable(answer) else answer
 
     # How it applies.
 

@@ -19,6 +19,7 @@ from planloom.workspace.language import (
     Nearby,
     NotKnown,
     Place,
+    ServerReport,
     Symbol,
     Texts,
 )
@@ -100,6 +101,12 @@ class FakeLanguage:
     async def judge(self, changes: Changeset, under: Texts, seconds: float) -> Judged | None:
         self.asked.append("judge")
         return self.judgement(changes, under)
+
+    def reports(self) -> tuple[ServerReport, ...]:
+        return (ServerReport("fake", "fake", "running"),)
+
+    async def close(self) -> None:
+        """Nothing was started."""
 
     def _ask(self, what: str) -> None:
         self.asked.append(what)

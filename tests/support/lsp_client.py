@@ -63,6 +63,7 @@ EXTENSION: dict[str, Any] = {
     "recovery": True,
     "conflicts": True,
     "diagnostics": True,
+    "language": True,
     "diff": True,
     "save": True,
 }
@@ -125,6 +126,10 @@ class LspClient:
             "planloom/editor/createFolder": self.editor.create_folder,
             "planloom/editor/diagnostics": lambda asked: {
                 "diagnostics": [{"uri": uri, "items": []} for uri in asked["uris"]]
+            },
+            "planloom/editor/language": lambda asked: {
+                "result": None,
+                "problem": f"No language server here answers {asked['method']}.",
             },
         }
         server.messages.set_writer(self, include_headers=False)

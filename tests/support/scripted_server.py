@@ -1,12 +1,14 @@
 """A scripted server for the journeys of the panel: every card at once, and a steady storm of events.
 
 The real one cannot show these on demand. Its protocol, its fold of events and its views are the product's; only what
-happens is written here. `storm N` as a request sends N events at 100 a second.
+happens is written here. `storm N` as a request sends N events at 100 a second; `Add language` asks the editor what is
+in `asked.json` of the folder, requests of LSP, and writes its answers beside it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from datetime import UTC, datetime
@@ -38,6 +40,7 @@ from planloom.domain.values import (
 from planloom.lsp.client_options import ApplicationContext
 from planloom.lsp.server import serve
 from planloom.service.requests import CreateRequest, CreateResult, FileDiff, FilePreview, Status, StreamDelta
+from planloom.workspace.editor import Editor, EditorSilent
 from planloom.workspace.paths.uris import to_path
 from tests.support.fake_application import FakeApplication
 
@@ -143,6 +146,7 @@ class Scripted(FakeApplication):
 
     async def make(self, opening: ApplicationContext) -> Scripted:
         """What `make_server` takes."""
+        self.editor: Editor = opening.editor
         self.folder = Uri(next(iter(folder.uri for folder in opening.view.roots.folders), "file:///"))
         await super().make(opening)
         return self
@@ -200,8 +204,20 @@ class Scripted(FakeApplication):
             workspace_folders=(self.folder,),
         )
         plan = self.happen(plan_id, start)
-        self.begin(self.draft(plan))
+        self.begin(self.ask_editor() if request.text == "Add language" else self.draft(plan))
         return CreateResult(plan=plan, detection=DETECTED)
+
+    async def ask_editor(self) -> None:
+        """Ask what the folder says, in its order."""
+        folder = Path(str(to_path(self.folder)))
+        answers = []
+        for method, params in json.loads((folder / "asked.json").read_text()):
+            try:
+                answers.append(await self.editor.language(method, params))
+            except EditorSilent as silent:
+                answers.append({"problem": str(silent)})
+        (folder / "answered.part").write_text(json.dumps(answers, indent=1))
+        (folder / "answered.part").rename(folder / "answered.json")
 
     async def draft(self, plan: Plan) -> None:
         """Write the steps one by one."""

@@ -2,10 +2,9 @@
 
 import * as vscode from "vscode";
 
+import { PLAN_DOCUMENT } from "../connection/workspaceFiles";
 import type { Ctx } from "../ctx";
 import { t } from "../words";
-
-const ENDING = ".plan.md";
 
 export const DOCUMENT_COMMANDS: Readonly<Record<string, (ctx: Ctx) => unknown>> = {
   "planloom.ui.openDocument": open,
@@ -38,7 +37,7 @@ async function save(ctx: Ctx): Promise<void> {
 
 /** Why a plan cannot be saved under a name; undefined if it can. */
 async function problem(folder: vscode.Uri, name: string): Promise<string | undefined> {
-  if (!name.endsWith(ENDING) || name === ENDING) return t("The name must end in {0}.", ENDING);
+  if (!name.endsWith(PLAN_DOCUMENT) || name === PLAN_DOCUMENT) return t("The name must end in {0}.", PLAN_DOCUMENT);
   const to = vscode.Uri.joinPath(folder, name);
   if (!to.path.startsWith(`${folder.path}/`)) return t("This is not in the workspace folder.");
   const exists = await vscode.workspace.fs.stat(to).then(

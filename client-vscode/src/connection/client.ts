@@ -28,6 +28,7 @@ import type {
   ViewParams,
 } from "../protocol";
 import { OtherTools, openDocument, saveFiles } from "./editor";
+import { OtherLanguages } from "./language";
 import { answerWithModel, hasModels } from "./languageModel";
 import { type Command, environment } from "./python";
 import { Restarts } from "./restarts";
@@ -82,6 +83,7 @@ export class Client implements vscode.Disposable {
     });
     language.registerFeature(SHOWN_ITSELF);
     const others = new OtherTools();
+    const languages = new OtherLanguages();
     const on = <M extends keyof ServerNotifications>(
       method: M,
       listener: (params: ServerNotifications[M]) => void,
@@ -106,6 +108,7 @@ export class Client implements vscode.Disposable {
       on("planloom/stream", listeners.stream),
       on("planloom/health", listeners.health),
       answer("planloom/editor/diagnostics", ({ uris }) => others.answer(language, uris)),
+      answer("planloom/editor/language", (params, token) => languages.answer(params, language, token)),
       answer("planloom/editor/save", ({ uris }) => saveFiles(uris)),
       answer("planloom/editor/createFolder", ({ uri }) => createFolder(uri)),
       answer("planloom/editor/files", ({ uri }) => listFolder(uri)),
@@ -228,6 +231,7 @@ async function options(log: vscode.LogOutputChannel, listeners: Listeners): Prom
         recovery: true,
         conflicts: true,
         diagnostics: true,
+        language: true,
         save: true,
         createContents: true,
         createFolder: true,

@@ -7,6 +7,9 @@ import type { EditorCreateFolderResult, EditorFilesResult, EditorReadResult } fr
 /** Above this size in bytes, a file is not read: the server takes no text that is larger. */
 const MOST_BYTES = 5 * 1024 * 1024;
 
+/** How the names of plans as documents end, wherever they are kept; the server gives their lenses and actions. */
+export const PLAN_DOCUMENT = ".plan.md";
+
 /** The scheme of files on a disk, and those of the opened folders. */
 export function fileSchemes(): readonly string[] {
   const folders = vscode.workspace.workspaceFolders ?? [];

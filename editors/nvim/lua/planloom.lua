@@ -103,6 +103,112 @@ local function on_document(error, params, context)
 end
 
 ---------------------------------------------------------------------------------------------------------------------
+-- What the other language servers know
+
+--- One answer to these is enough; those to the others are lists, which are put together.
+local SINGLE = {
+  ['textDocument/documentSymbol'] = true, ['textDocument/hover'] = true, ['textDocument/rename'] = true,
+  ['textDocument/formatting'] = true, ['codeAction/resolve'] = true,
+}
+--- How long a server may take that starts for a file which nobody had opened.
+local START_MS = 5000
+local NO_CODE = 'Language servers are asked about files alone, and not about documents of plans.'
+
+--- The lines of a file, as they are in its buffer, if it is loaded.
+local function lines_of(uri)
+  local bufnr, path = vim.uri_to_bufnr(uri), vim.uri_to_fname(uri)
+  if vim.api.nvim_buf_is_loaded(bufnr) then
+    return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+  end
+  return vim.fn.filereadable(path) == 1 and vim.fn.readfile(path) or {}
+end
+
+--- A value of LSP with its positions, which are in the file `uri` where it names no other, counted in another encoding.
+--- `texts` are the lines of the files that were looked at.
+local function recounted(value, uri, from, to, texts)
+  if type(value) ~= 'table' or from == to then
+    return value
+  end
+  if value.line and value.character and uri then
+    texts[uri] = texts[uri] or lines_of(uri)
+    local line = texts[uri][value.line + 1] or ''
+    local byte = vim.str_byteindex(line, from, value.character, false)
+    return { line = value.line, character = vim.str_utfindex(line, to, byte, false) }
+  end
+  local named = value.uri or (value.textDocument or {}).uri or (value.from or {}).uri or uri
+  local result = setmetatable({}, getmetatable(value))
+  for key, each in pairs(value) do
+    local target = type(key) == 'string' and (key:match('^target') and value.targetUri or key:match('^%a+://.*'))
+    -- The data of a server come back to it as they are.
+    result[key] = key == 'data' and each or recounted(each, target or named, from, to, texts)
+  end
+  return result
+end
+
+--- The other clients that answer a method, in a buffer or anywhere.
+local function others(method, bufnr)
+  return vim.tbl_filter(function(client)
+    return client.name ~= NAME and client:supports_method(method, bufnr)
+  end, vim.lsp.get_clients({ bufnr = bufnr }))
+end
+
+--- The buffer of a file; one that was not loaded is, and the servers for its type start.
+local function buffer_of(uri, method)
+  local bufnr = vim.uri_to_bufnr(uri)
+  if not vim.api.nvim_buf_is_loaded(bufnr) then
+    vim.fn.bufload(bufnr)
+    local waiting, ends = coroutine.running(), vim.uv.now() + START_MS
+    while #others(method, bufnr) == 0 and vim.uv.now() < ends do
+      vim.defer_fn(function() coroutine.resume(waiting) end, 50)
+      coroutine.yield()
+    end
+  end
+  return bufnr
+end
+
+--- `planloom/editor/language`: what they answer to a request of LSP, whose positions are in UTF-16.
+local function on_language(_, asked)
+  local method, params, waiting = asked.method, asked.params, coroutine.running()
+  local uri, bufnr = (params.item or params.textDocument or {}).uri, nil
+  if uri then
+    if not vim.startswith(uri, 'file:') or uri:match('%.plan%.md$') or not vim.uv.fs_stat(vim.uri_to_fname(uri)) then
+      return { result = vim.NIL, problem = NO_CODE }
+    end
+    bufnr = buffer_of(uri, method)
+  end
+  local clients = others(method, bufnr)
+  local left, answers, problem = #clients, {}, 'No language server of the editor answers ' .. method .. ' here.'
+  for index, client in ipairs(clients) do
+    local encoding = client.offset_encoding
+    local sent = client:request(method, recounted(params, uri, 'utf-16', encoding, {}), function(error, result)
+      left, problem = left - 1, error and error.message or problem
+      if not error then
+        answers[index] = result == nil and vim.NIL or recounted(result, uri, encoding, 'utf-16', {})
+      end
+      vim.schedule(function() coroutine.resume(waiting) end)
+    end, bufnr)
+    left = sent and left or left - 1
+  end
+  while left > 0 do
+    coroutine.yield()
+  end
+  local found = {}
+  for index = 1, #clients do
+    local answer = answers[index]
+    if type(answer) == 'table' and next(answer) ~= nil then
+      if SINGLE[method] then
+        return { result = answer }
+      end
+      vim.list_extend(found, vim.islist(answer) and answer or { answer })
+    end
+  end
+  if next(answers) == nil then
+    return { result = vim.NIL, problem = problem }
+  end
+  return { result = #found > 0 and found or vim.NIL }
+end
+
+---------------------------------------------------------------------------------------------------------------------
 -- The server
 
 --- The configuration of the server, which `vim.lsp.config('planloom', …)` can change.
@@ -116,8 +222,9 @@ function M.config()
       ['window/showMessageRequest'] = on_question,
       ['window/showMessage'] = on_message,
       ['window/showDocument'] = on_document,
+      ['planloom/editor/language'] = on_language,
     },
-    init_options = { planloomClient = { messages = true, changesFirst = true } },
+    init_options = { planloomClient = { messages = true, changesFirst = true, language = true } },
   }
 end
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from planloom.languages.language import Languages
 from planloom.models.kept_keys import KeptKeys, keys_file
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.service.application import Application
@@ -41,6 +42,7 @@ class ClientExtensions(NamedTuple):
     recovery: bool = False
     conflicts: bool = False
     diagnostics: bool = False
+    language: bool = False
     language_model: bool = False
     diff: bool = False
     save: bool = False
@@ -117,6 +119,7 @@ async def open_application(context: ApplicationContext) -> Application:
         kept_keys=KeptKeys(keys_file()),
         base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
         traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
+        language=lambda session: Languages(session, folder / "languages"),
     )
     app.models.redact(logging.getLogger().handlers)
     return app

@@ -144,6 +144,9 @@ SERVER_REQUESTS: tuple[ServerRequest, ...] = (
         wire.EditorDiagnosticsResult,
         "diagnostics",
     ),
+    ServerRequest(
+        "planloom/editor/language", wire.EditorLanguageParams, wire.EditorLanguageResult, "language"
+    ),
     ServerRequest("planloom/editor/save", wire.EditorSaveParams, wire.EditorSaveResult, "save"),
     ServerRequest(
         "planloom/editor/createFolder",

@@ -72,6 +72,7 @@ from planloom.storage.ledger import Ledger
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.registry import builtin
 from planloom.workspace.editor import Editor
+from planloom.workspace.language import Language
 from planloom.workspace.view import WorkspaceView
 
 MEMORABLE = frozenset(
@@ -215,6 +216,7 @@ class Application:
         base_url_is_users: Callable[[], bool] = lambda: True,
         kept_keys: KeptKeys | None = None,
         traces_are_users: Callable[[], bool] = lambda: True,
+        language: Callable[[Session], Language] | None = None,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
 
@@ -223,11 +225,12 @@ class Application:
         `completion` is the editor's own language model, `decisions` are what the user has decided on folders,
         `record` a file for every exchange with a model, `kept_keys` the keys that the user keeps. A key of the
         environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to its
-        address only where `traces_are_users`.
+        address only where `traces_are_users`. `language` makes what asks language servers.
         """
         private = () if storage is None else (storage.parent,)
         session = Session(settings, view, editor, trusted=trusted, private=private)
         session.decisions = decisions
+        session.language = None if language is None else language(session)
         models = Models(session, environment, completion, record, base_url_is_users, kept_keys)
         headers = headers_of(environment.get(TRACES_HEADERS, ""))
         for value in headers.values():
@@ -327,6 +330,8 @@ class Application:
         if self._ledger.path is None:
             # Nobody goes on with its plans.
             await self._background.forget_all()
+        if self._session.language is not None:
+            await self._session.language.close()
         await self.models.forget()
         self._ledger.close()
         await self._traces.close()

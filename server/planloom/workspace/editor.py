@@ -6,8 +6,24 @@ import asyncio
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.text.positions import Encoding, Range, TextEdit
-from planloom.domain.values import Uri, Value
+from planloom.domain.values import Args, Json, Uri, Value
 
+LanguageMethod = Literal[
+    "textDocument/documentSymbol",
+    "workspace/symbol",
+    "textDocument/definition",
+    "textDocument/implementation",
+    "textDocument/references",
+    "textDocument/hover",
+    "textDocument/prepareCallHierarchy",
+    "callHierarchy/incomingCalls",
+    "callHierarchy/outgoingCalls",
+    "textDocument/rename",
+    "textDocument/codeAction",
+    "codeAction/resolve",
+    "textDocument/formatting",
+]
+"""The requests of LSP that an editor passes on to the language servers of its user."""
 NewFiles = Literal["auto", "editor", "disk"]
 """Who makes new files, as the setting `edits.newFiles` names it."""
 
@@ -30,6 +46,7 @@ class EditorCapabilities(NamedTuple):
     failure_handling: str | None = None
     save: bool = False
     diagnostics: bool = False
+    language: bool = False
     encoding: Encoding = "utf-16"
 
     def creating(self, wanted: NewFiles) -> EditorCapabilities:
@@ -178,3 +195,10 @@ class Editor(Protocol):
     async def create_folder(self, uri: Uri) -> FolderAnswer: ...
 
     async def diagnostics(self, uris: tuple[Uri, ...]) -> tuple[FileDiagnostics, ...]: ...
+
+    async def language(self, method: LanguageMethod, params: Args) -> Json:
+        """What the language servers of its user answer, in LSP's own JSON, with positions in UTF-16.
+
+        URIs of the answer are spelled as they like. Raises EditorSilent if none can answer; its message says why.
+        """
+        ...

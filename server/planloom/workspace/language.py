@@ -77,6 +77,15 @@ class CodeAction(NamedTuple):
     preferred: bool = False
 
 
+class ServerReport(NamedTuple):
+    """A language server that is there, for people: its program, how it is, and why."""
+
+    name: str
+    program: str
+    state: str
+    why: str = ""
+
+
 class Language(Protocol):
     """All that is known of the code of a workspace. `texts` are what the asker has staged.
 
@@ -129,4 +138,12 @@ class Language(Protocol):
 
         Waits `seconds` at most; what is not known by then is said in the judgement.
         """
+        ...
+
+    def reports(self) -> tuple[ServerReport, ...]:
+        """The language servers that we have started, or can start. Blocks on file I/O."""
+        ...
+
+    async def close(self) -> None:
+        """End whatever was started."""
         ...

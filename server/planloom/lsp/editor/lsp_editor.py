@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pygls.capabilities import get_capability
 
 from planloom.domain.text.positions import Encoding, Position, Range, TextEdit
-from planloom.domain.values import Uri
+from planloom.domain.values import Args, Json, Uri
 from planloom.lsp.client_options import ClientExtensions
 from planloom.lsp.transport.codec import PlanloomProtocol
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
@@ -28,6 +28,7 @@ from planloom.workspace.editor import (
     FileDiagnostics,
     FileThere,
     FolderAnswer,
+    LanguageMethod,
     Operation,
     SaveAnswer,
     SaveFailure,
@@ -64,6 +65,7 @@ def capabilities(
         failure_handling=None if failure is None else str(getattr(failure, "value", failure)),
         save=declared.save,
         diagnostics=declared.diagnostics,
+        language=declared.language,
         encoding=encoding,
     )
 
@@ -154,6 +156,29 @@ class LspEditor:
             )
             for file in result.diagnostics
         )
+
+    async def language(self, method: LanguageMethod, params: Args) -> Json:
+        """What the user's language servers answer, in LSP's own JSON. Raises EditorSilent."""
+        asked = "planloom/editor/language"
+        request = asyncio.ensure_future(
+            self._protocol.request(asked, {"method": method, "params": self._spelled(params)})
+        )
+        try:
+            result = _read(wire.EditorLanguageResult, await self._answer(request), asked)
+        finally:
+            # A search that nobody waits for any more is not worth the editor's time: it gets `$/cancelRequest`.
+            request.cancel()
+        if result.problem is not None and result.result is None:
+            raise EditorSilent(result.problem)
+        answer: Json = result.result
+        return answer
+
+    def _spelled(self, params: Args) -> Args:
+        """Params of LSP whose document, if they name one, is spelled as the editor does."""
+        document = params.get("textDocument")
+        if not isinstance(document, dict):
+            return params
+        return {**params, "textDocument": {**document, "uri": self._spelling(str(document.get("uri")))}}
 
     async def _answer(self, answer: asyncio.Future[Any], limit: float = ASK_SECONDS) -> Any:
         """The client's answer. A cancellation or timeout ends only this wait, not the request.

@@ -38,7 +38,7 @@ class Confined(NamedTuple):
 
     `plan_folder` holds the home and the temporary folder that all commands of its plan have. Without `has` it is
     confined by all means that this machine has. `memory_bytes` is the most that all of its processes may use together,
-    None for three quarters of the machine's.
+    None for three quarters of the machine's. With `reads_only` it changes nothing of what it reaches.
     """
 
     confinement: Confinement
@@ -48,6 +48,7 @@ class Confined(NamedTuple):
     memory_bytes: int | None = None
     processes: int = MOST_PROCESSES
     file_bytes: int = MOST_FILE_BYTES
+    reads_only: bool = False
 
 
 class Prepared(NamedTuple):
@@ -84,6 +85,8 @@ def prepared(argv: Sequence[str], cwd: Path, environment: Mapping[str, str], con
     if confined.confinement.confined:
         reach = _with_more(confined, git)
         found = places(reach, environment) if has.supervisor or has.sandbox_exec else Places()
+        if confined.reads_only:
+            found = found._replace(shown=(*found.shown, *found.writable), writable=(), read_only=())
         _make_plan_folder(confined.plan_folder, Places() if has.namespaces else found)
         own = _environment(environment, confined.plan_folder, found, has)
     if has.supervisor:

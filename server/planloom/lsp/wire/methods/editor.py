@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from planloom.lsp.wire.base import Bool, Int, Maybe, Range, Wire
 from planloom.lsp.wire.plan import Args, Spent, Usage
+from planloom.workspace.editor import LanguageMethod
 
 
 class StreamParams(Wire):
@@ -80,6 +81,20 @@ class EditorDiagnosticsResult(Wire):
     """The diagnostics of each file."""
 
     diagnostics: tuple[UriDiagnostics, ...]
+
+
+class EditorLanguageParams(Wire):
+    """`planloom/editor/language`: a request of LSP for the user's language servers, with the params of LSP."""
+
+    method: LanguageMethod
+    params: dict[str, JsonValue]
+
+
+class EditorLanguageResult(Wire):
+    """What they answer, as LSP has it; if none can, null and a sentence that says why."""
+
+    result: JsonValue
+    problem: Maybe[str] = None
 
 
 class EditorSaveParams(Wire):

@@ -1,0 +1,276 @@
+"""The client of one language server, by pygls: its process, its messages as plain JSON, and answers to what it asks.
+
+Answers are not turned into lsprotocol's classes: what a server says is read tolerantly and within bounds by
+`spoken.py`, and lsprotocol refuses the answer to `initialize` of several servers, for their `notebookSelector`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.io_ import run_async
+from pygls.lsp.client import LanguageClient
+from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
+
+from planloom.languages.limits import MOST_MEMORY, ServerGone
+from planloom.tools.confinement.confined_command import MOST_PROCESSES, Prepared
+from planloom.tools.confinement.windows import Job
+from planloom.version import VERSION
+
+MOST_MESSAGE: Final = 32 << 20
+"""The most bytes of one message of a language server."""
+MOST_AT_ONCE: Final = 128 << 20
+"""The most bytes that a language server may send between two questions; one that sends more is ended."""
+_SECONDS_TO_END: Final = 2.0
+_FORCE: Final[signal.Signals] = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+logger = logging.getLogger(__name__)
+
+
+class Flooded(Exception):
+    """A language server has sent more than anybody would read."""
+
+
+class _Messages(LanguageServerProtocol):
+    """Leaves messages as JSON. A notification that nobody wants is dropped without a word in the log."""
+
+    def get_message_type(self, method: str) -> None:  # type: ignore[override]
+        """No class for any message."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """One object of a message; all but the message itself stay as they are."""
+        if "jsonrpc" not in data:
+            return data
+        ident, version = data.get("id"), data["jsonrpc"]
+        if "method" in data:
+            method, params = str(data["method"]), data.get("params")
+            if ident is None:
+                return JsonRPCNotification(method=method, jsonrpc=version, params=params)
+            return JsonRPCRequestMessage(id=ident, method=method, jsonrpc=version, params=params)
+        if isinstance(error := data.get("error"), dict):
+            code = error.get("code")
+            said = types.ResponseError(code if isinstance(code, int) else 0, str(error.get("message", "")))
+            return types.ResponseErrorMessage(error=said, id=ident, jsonrpc=version)
+        return JsonRPCResponseMessage(
+            id=ident if ident is not None else "", jsonrpc=version, result=data.get("result")
+        )
+
+    def handle_message(self, message: Any) -> None:
+        """Pass a message on."""
+        is_known = getattr(message, "method", None) in self.fm.features
+        if is_known or not isinstance(message, JsonRPCNotification):
+            super().handle_message(message)
+
+
+class _Bounded:
+    """What a server sends, within limits; the event loop gets a turn between two messages."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self.taken = 0
+
+    async def readline(self) -> bytes:
+        """A line of a header."""
+        return await self._reader.readline()
+
+    async def readexactly(self, count: int) -> bytes:
+        """The body of a message. Raises Flooded."""
+        self.taken += count
+        if count > MOST_MESSAGE or self.taken > MOST_AT_ONCE:
+            raise Flooded
+        await asyncio.sleep(0)
+        return await self._reader.readexactly(count)
+
+
+class Client:
+    """A language server's process and the messages from and to it, from `start` to `end`."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], on_diagnostics: Callable[[str, int | None, Any], None]
+    ) -> None:
+        """`settings` answer `workspace/configuration`; `on_diagnostics` gets what is published: URI, version, items."""
+        self._client = LanguageClient("planloom", VERSION, protocol_cls=_Messages)
+        self._settings = settings
+        self._on_diagnostics = on_diagnostics
+        self._process: asyncio.subprocess.Process | None = None
+        self._prepared: Prepared | None = None
+        self._job: Job | None = None
+        self._reader: _Bounded | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stderr = b""
+        self.gone: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done once the server is gone: how it ended."""
+        self._answer_its_questions()
+
+    async def start(self, ready: Prepared, folder: str) -> None:
+        """Start the process. Raises OSError."""
+        self._prepared = ready
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *ready.argv,
+                cwd=folder,
+                env=ready.environment,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                pass_fds=ready.inherited,
+                **_own_group(),
+            )
+        finally:
+            ready.started()
+        self._job = Job(MOST_MEMORY, MOST_PROCESSES)
+        self._job.add(self._process.pid)
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._client.protocol.set_writer(self._process.stdin)
+        self._reader = _Bounded(self._process.stdout)
+        self._tasks = [
+            asyncio.create_task(self._read(self._reader)),
+            asyncio.create_task(self._drain(self._process.stderr)),
+        ]
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """The result of a request, as JSON. Raises ServerGone, and LookupError with the words of a refusal."""
+        self._require()
+        if self._reader is not None:
+            self._reader.taken = 0
+        try:
+            answer = asyncio.wrap_future(self._client.protocol.send_request(method, params))
+        except OSError as error:
+            raise ServerGone("has closed its input") from error
+        await asyncio.wait({answer, self.gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            answer.cancel()
+            raise ServerGone(self.gone.result())
+        try:
+            return answer.result()
+        except JsonRpcException as error:
+            raise LookupError(error.message) from error
+
+    def tell(self, method: str, params: Any) -> None:
+        """Send a notification. Raises ServerGone."""
+        self._require()
+        with suppress(OSError):
+            self._client.protocol.notify(method, params)
+
+    async def end(self) -> None:
+        """End the process and all that it has started."""
+        self._leave("has been ended")
+        if self._process is not None:
+            _signal(self._process, signal.SIGTERM)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SECONDS_TO_END):
+                    await self._process.wait()
+            _signal(self._process, _FORCE)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._process is not None:
+            await self._process.wait()
+        if self._job is not None:
+            self._job.close()
+        if self._prepared is not None:
+            await asyncio.to_thread(self._prepared.ended)
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the process that stands for the server."""
+        return None if self._process is None else self._process.pid
+
+    def _require(self) -> None:
+        if self.gone.done():
+            raise ServerGone(self.gone.result())
+
+    async def _read(self, reader: _Bounded) -> None:
+        how = ""
+        try:
+            await run_async(threading.Event(), reader, self._client.protocol, logger)
+        except Flooded:
+            how = "has sent more than can be read"
+        except (ValueError, asyncio.IncompleteReadError):
+            how = "has sent what is no message"
+        except OSError:
+            how = "cannot be read from"
+        if not how and self._process is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SECONDS_TO_END):
+                    await self._process.wait()
+            words = self._stderr.decode("utf-8", "replace").strip().splitlines()
+            how = f"has ended{f': {words[-1][:200]}' if words else ''}"
+        self._leave(how)
+
+    async def _drain(self, stream: asyncio.StreamReader) -> None:
+        """Keep the end of what it prints, so that it never waits for a reader."""
+        while data := await stream.read(1 << 16):
+            self._stderr = (self._stderr + data)[-2_000:]
+
+    def _leave(self, how: str) -> None:
+        if not self.gone.done():
+            self.gone.set_result(how)
+
+    def _answer_its_questions(self) -> None:
+        """Answer what servers wait for; a question that is not here gets the error of an unknown method."""
+
+        def published(params: Any) -> None:
+            if isinstance(params, dict) and isinstance(params.get("uri"), str):
+                version = params.get("version")
+                known = version if isinstance(version, int) else None
+                self._on_diagnostics(params["uri"], known, params.get("diagnostics"))
+
+        def configuration(params: Any) -> list[Any]:
+            items = params.get("items") if isinstance(params, dict) else None
+            sections = [each.get("section") if isinstance(each, dict) else None for each in items or ()]
+            return [self._settings.get(section) if section else None for section in sections]
+
+        def apply_edit(_: Any) -> dict[str, Any]:
+            return {"applied": False, "failureReason": "Changes are made by the plan alone."}
+
+        def nothing(_: Any = None) -> None:
+            """Nothing is to be done, or chosen."""
+
+        answers: dict[str, Callable[..., Any]] = {
+            **dict.fromkeys(_ANSWERED_WITH_NOTHING, nothing),
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: published,
+            types.WORKSPACE_CONFIGURATION: configuration,
+            types.WORKSPACE_APPLY_EDIT: apply_edit,
+        }
+        for method, answer in answers.items():
+            self._client.feature(method)(answer)
+
+
+_ANSWERED_WITH_NOTHING: Final = (
+    types.CLIENT_REGISTER_CAPABILITY,
+    types.CLIENT_UNREGISTER_CAPABILITY,
+    types.WINDOW_WORK_DONE_PROGRESS_CREATE,
+    types.WINDOW_SHOW_MESSAGE_REQUEST,
+    types.WORKSPACE_WORKSPACE_FOLDERS,
+    types.WORKSPACE_CODE_LENS_REFRESH,
+    types.WORKSPACE_INLAY_HINT_REFRESH,
+    types.WORKSPACE_SEMANTIC_TOKENS_REFRESH,
+    types.WORKSPACE_DIAGNOSTIC_REFRESH,
+)
+
+
+def _own_group() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, number)

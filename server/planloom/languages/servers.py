@@ -1,0 +1,391 @@
+"""The language servers that are started for the open folders, and what they are asked: always over the staged texts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, NamedTuple, TypeVar
+
+from planloom.domain.changes import Changeset, RenameFile, sha256, sides
+from planloom.domain.problems import MOST_PROBLEMS, Judged, NewProblem
+from planloom.domain.safety.confinement import Confinement
+from planloom.domain.values import Uri
+from planloom.execution.session import Session
+from planloom.languages import spoken
+from planloom.languages.finding import Found, found, project_root
+from planloom.languages.judging import Side, new_problems, touched_lines
+from planloom.languages.limits import MOST_MEMORY
+from planloom.languages.server import Server
+from planloom.languages.table import Kind, chosen
+from planloom.languages.texts import Stamps, differences, stamps, text_on_disk
+from planloom.tools.confinement.abilities import abilities
+from planloom.tools.confinement.confined_command import Confined, Prepared, prepared
+from planloom.tools.confinement.places import Reach
+from planloom.workspace.editor import Diagnostic
+from planloom.workspace.index.programs import environment
+from planloom.workspace.language import NotKnown, ServerReport, Symbol, Texts
+from planloom.workspace.paths.uris import from_path, to_path
+
+MOST_DIAGNOSTICS: Final = 5_000
+_MOST_KEPT: Final = 64
+_MOST_USERS: Final = 12
+"""How many other files that use what a change declares anew are judged with it."""
+_MOST_DECLARATIONS: Final = 6
+_SECONDS_BETWEEN_LOOKS: Final = 0.5
+_SECONDS_FOR_PROGRAMS: Final = 60.0
+"""How long it is believed that a program is there, or is not."""
+_DECLARED: Final = frozenset(
+    {
+        "function",
+        "method",
+        "class",
+        "interface",
+        "struct",
+        "enum",
+        "constant",
+        "variable",
+        "property",
+        "field",
+    }
+)
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+class _Known(NamedTuple):
+    """What a server said of a file among certain texts."""
+
+    state: tuple[Any, ...]
+    problems: tuple[Diagnostic, ...]
+
+
+class _Judging(NamedTuple):
+    """One judgement of one server: the files, with the name that each had before, and the texts on both sides."""
+
+    server: Server
+    files: Mapping[Uri, Uri]
+    before: Mapping[Uri, str]
+    after: Mapping[Uri, str]
+    unseen: frozenset[str]
+    problems: list[NewProblem]
+
+
+class Servers:
+    """Starts the servers of a session as they are needed, in a trusted workspace alone, and ends them with it."""
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        """`folder` is one of our own, for the homes of the servers; nobody else may write there."""
+        self._session = session
+        self._folder = folder
+        self._servers: dict[tuple[str, Path], Server] = {}
+        self._programs: dict[str, tuple[float, Found | None]] = {}
+        self._stamps: dict[Server, tuple[float, Stamps]] = {}
+        self._known: OrderedDict[tuple[Server, Uri], _Known] = OrderedDict()
+        self._judged: OrderedDict[tuple[Any, ...], tuple[NewProblem, ...]] = OrderedDict()
+
+    def serves(self, uri: Uri) -> bool:
+        """Whether a server for such files is there, or runs. Starts nothing."""
+        return self._found_for(uri) is not None
+
+    def suffixes(self) -> frozenset[str]:
+        """The suffixes of files that some server is there for."""
+        return frozenset(suffix for each in self._all_found() for suffix in each.kind.languages)
+
+    async def ask(
+        self,
+        uri: Uri,
+        texts: Texts,
+        work: Callable[[spoken.Ask, Mapping[Uri, str]], Awaitable[T]],
+        seconds: float,
+    ) -> T:
+        """Do something that asks about a file, with the texts that are open. Raises NotKnown."""
+        server = await self._server_of(uri)
+        opened = {**self._opened(texts)}
+        if uri not in opened:
+            opened[uri] = await self._text(uri)
+
+        async def asking() -> T:
+            await self._tell_of_disk(server)
+            server.show(_new_first(opened))
+            return await work(server.ask, opened)
+
+        return await server.within(seconds, asking)
+
+    async def named(self, name: str, texts: Texts, seconds: float) -> tuple[Symbol, ...]:
+        """The symbols of the workspace by name, of each language that the workspace has. Raises NotKnown."""
+        roots = [root.path for root in self._session.view.roots.folders]
+        symbols: list[Symbol] = []
+        problem = NotKnown("There is no language server for the files of this workspace.")
+        for each in self._all_found():
+            first = await asyncio.to_thread(_first_file, roots, frozenset(each.kind.languages))
+            if first is None:
+                continue
+            try:
+                symbols += await self.ask(first, texts, lambda ask, _: spoken.named(ask, name), seconds)
+            except NotKnown as error:
+                problem = error
+        if not symbols and str(problem) and not self._servers:
+            raise problem
+        return tuple(symbols)
+
+    async def diagnostics(self, uri: Uri, texts: Texts, seconds: float) -> tuple[Diagnostic, ...]:
+        """The problems of a file as it is staged. Raises NotKnown."""
+        server = await self._server_of(uri)
+        opened = self._opened(texts)
+        if uri not in opened:
+            opened[uri] = await self._text(uri)
+
+        async def asking() -> tuple[Diagnostic, ...]:
+            await self._tell_of_disk(server)
+            server.show(_new_first(opened))
+            return spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
+
+        return await server.within(seconds, asking)
+
+    async def judge(self, changes: Changeset, under: Texts, seconds: float) -> Judged | None:
+        """The problems that changes would bring; None if no server judges any of their files."""
+        before = self._opened(under)
+        moved = {each.new_uri: each.uri for each in changes.changes if isinstance(each, RenameFile)}
+        for change in changes.changes:
+            text, _ = sides(change)
+            if text is not None and change.uri not in moved:
+                before.setdefault(change.uri, text)
+        after = {uri: text for uri, text in changes.texts(before).items() if text is not None}
+        unseen = _unseen(uri for uri in after if uri not in before)
+        by_server: dict[Server, dict[Uri, Uri]] = {}
+        for uri in dict.fromkeys(changes.uris()):
+            if uri in after and self.serves(uri) and (uri in moved or after[uri] != before.get(uri)):
+                by_server.setdefault(await self._server_of(uri), {})[uri] = moved.get(uri, uri)
+        if not by_server:
+            return None
+        works = [_Judging(server, files, before, after, unseen, []) for server, files in by_server.items()]
+        answers = await asyncio.gather(*(self._judge(each, seconds) for each in works))
+        problems = [problem for each in works for problem in each.problems]
+        problems.sort(key=lambda each: each.severity != "error")
+        return Judged(
+            by=", ".join(server.name for server in by_server),
+            problems=tuple(problems[:MOST_PROBLEMS]),
+            total=len(problems),
+            unknown=" ".join(dict.fromkeys(filter(None, answers))) or None,
+        )
+
+    def reports(self) -> tuple[ServerReport, ...]:
+        """The servers that are there for the workspace, and how each is."""
+        roots = [root.path for root in self._session.view.roots.folders]
+        lines = []
+        for each in self._all_found():
+            running = [server for server in self._servers.values() if server.found.kind == each.kind]
+            if not running and _first_file(roots, frozenset(each.kind.languages)) is None:
+                continue
+            server = running[0] if running else None
+            state = server.state if server is not None else "ready to start"
+            lines.append(ServerReport(each.kind.name, each.command[0], state, server.why if server else ""))
+        return tuple(lines)
+
+    async def close(self) -> None:
+        """End all servers."""
+        servers, self._servers = [*self._servers.values()], {}
+        await asyncio.gather(*(server.close() for server in servers))
+
+    # Which server.
+
+    async def _server_of(self, uri: Uri) -> Server:
+        program, path = self._found_for(uri), to_path(uri)
+        folder = next(
+            (
+                root.path
+                for root in self._session.view.roots.folders
+                if path is not None and path.is_relative_to(root.path)
+            ),
+            None,
+        )
+        if program is None or path is None or folder is None:
+            raise NotKnown("There is no language server for such files.")
+        root = await asyncio.to_thread(project_root, program.kind, path, folder)
+        key = program.kind.name, root
+        if key not in self._servers:
+            self._servers[key] = Server(program, root, self._prepared)
+        return self._servers[key]
+
+    def _found_for(self, uri: Uri) -> Found | None:
+        suffix = PurePosixPath(uri).suffix
+        return next((each for each in self._all_found() if suffix in each.kind.languages), None)
+
+    def _all_found(self) -> Iterable[Found]:
+        """The servers that can be started, one for each language."""
+        settings = self._session.settings.language
+        if not settings.enabled or not self._session.trusted:
+            return
+        roots = [root.path for root in self._session.view.roots.folders if not root.is_virtual]
+        taken: set[str] = set()
+        for kind in chosen(settings.servers) if roots else ():
+            if taken.isdisjoint(kind.languages) and (program := self._program(kind, roots)) is not None:
+                taken |= kind.languages.keys()
+                yield program
+
+    def _program(self, kind: Kind, roots: Sequence[Path]) -> Found | None:
+        now, key = time.monotonic(), f"{kind.name} {' '.join(kind.command)} {roots}"
+        looked_at, program = self._programs.get(key, (-_SECONDS_FOR_PROGRAMS, None))
+        if now - looked_at >= _SECONDS_FOR_PROGRAMS:
+            program = found(kind, roots)
+            self._programs[key] = now, program
+        return program
+
+    def _prepared(self, program: Found, root: Path) -> Prepared:
+        """The process of a server: it reads the workspace, changes nothing in it, and has no network."""
+        held = abilities().hold(Confinement())
+        if not held and (program.is_projects or program.kind.runs_code):
+            raise NotKnown(
+                f"{program.kind.name} is not started: it can run code of the project, and nothing confines it here."
+            )
+        roots = tuple(each.path for each in self._session.view.roots.folders)
+        commands = self._session.settings.commands
+        readable = tuple(Path(each).expanduser() for each in commands.readable)
+        reach = Reach(roots, (self._folder.parent,), (), (*readable, *program.needs))
+        own = self._folder / f"{program.kind.name}-{sha256(str(root))[:12]}"
+        confined = Confined(Confinement(), reach, own, memory_bytes=MOST_MEMORY, reads_only=True)
+        return prepared(program.command, root, environment(os.environ), confined)
+
+    # Texts.
+
+    def _opened(self, texts: Texts) -> dict[Uri, str]:
+        """The texts that differ from the disk: unsaved ones of the editor, over them the staged ones."""
+        unsaved = {each.uri: each.text for each in self._session.view.documents.all() if each.dirty}
+        return {uri: text for uri, text in {**unsaved, **texts}.items() if text is not None}
+
+    async def _text(self, uri: Uri) -> str:
+        text = await text_on_disk(uri)
+        if text is None:
+            raise NotKnown("The file cannot be read as text.")
+        return text
+
+    async def _tell_of_disk(self, server: Server) -> None:
+        """Tell a server of what has changed on disk since it was last asked."""
+        looked_at, before = self._stamps.get(server, (0.0, None))
+        if before is not None and time.monotonic() - looked_at < _SECONDS_BETWEEN_LOOKS:
+            return
+        now = await asyncio.to_thread(stamps, server.root, frozenset(server.found.kind.languages))
+        self._stamps[server] = time.monotonic(), now
+        if before is not None:
+            server.changed_on_disk(differences(before, now))
+
+    # Judging.
+
+    async def _judge(self, work: _Judging, seconds: float) -> str:
+        """Add the new problems of one server's files. Returns why something is not known, as a sentence."""
+        try:
+            await work.server.within(seconds, lambda: self._compare(work))
+        except NotKnown as unknown:
+            return str(unknown)
+        return ""
+
+    async def _compare(self, work: _Judging) -> None:
+        server = work.server
+        await self._tell_of_disk(server)
+        state = (
+            server.generation,
+            *sorted((uri, sha256(text)) for uri, text in work.before.items() if server.serves(uri)),
+        )
+        key = (server, state, *((uri, sha256(work.after[uri])) for uri in work.files))
+        if key in self._judged:
+            self._judged.move_to_end(key)
+            work.problems.extend(self._judged[key])
+            return
+        old = {name: work.before[name] for name in work.files.values() if name in work.before}
+        known_sides = {name: Side(text, ()) for name, text in old.items()}
+        for name, text in old.items():
+            known = self._known.get((server, name))
+            if known is None or known.state != state:
+                server.show(_new_first(work.before))
+                problems = spoken.diagnostics_of(await server.diagnostics(name), MOST_DIAGNOSTICS)
+                known = self._known[server, name] = _Known(state, problems)
+                _bound(self._known)
+            known_sides[name] = Side(text, known.problems)
+        server.show(_new_first(work.after))
+        for uri, name in work.files.items():
+            problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
+            side = known_sides.get(name, Side("", ()))
+            work.problems.extend(new_problems(uri, side, Side(work.after[uri], problems), work.unseen))
+        await self._judge_users(work, old)
+        self._judged[key] = tuple(work.problems)
+        _bound(self._judged)
+
+    async def _judge_users(self, work: _Judging, old: Mapping[Uri, str]) -> None:
+        """Judge the other files that use what the change declares anew, or no more."""
+        server = work.server
+        places: list[tuple[Uri, Symbol]] = []
+        for uri, name in work.files.items():
+            if name not in old:
+                continue
+            touched = [*touched_lines(old[name], work.after[uri])]
+            if not touched:
+                continue
+            server.show(_new_first(work.before))
+            try:
+                symbols = await spoken.symbols(server.ask, name)
+            except NotKnown:
+                return
+            places += [
+                (name, each)
+                for each in symbols
+                if each.kind in _DECLARED and any(_declares(each, lines) for lines in touched)
+            ]
+        users: dict[Uri, None] = {}
+        for name, symbol in places[:_MOST_DECLARATIONS]:
+            server.show(_new_first(work.before))
+            found_in = await spoken.nearby(server.ask, "references", name, symbol.name_range.start)
+            users |= dict.fromkeys(each.uri for each in found_in if each.uri not in work.files)
+        texts = {
+            uri: text
+            for uri in [*users][:_MOST_USERS]
+            if server.serves(uri) and (text := work.after.get(uri) or await text_on_disk(uri)) is not None
+        }
+        if not texts:
+            return
+        old_sides: dict[Uri, Side] = {}
+        server.show(_new_first({**texts, **work.before}))
+        for uri, text in texts.items():
+            problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
+            old_sides[uri] = Side(text, problems)
+        server.show(_new_first({**texts, **work.after}))
+        for uri, side in old_sides.items():
+            problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
+            work.problems.extend(new_problems(uri, side, Side(side.text, problems), work.unseen))
+
+
+def _declares(symbol: Symbol, lines: range) -> bool:
+    """Whether changed lines are those in which something is declared, with the first of its parameters."""
+    return symbol.range.start.line < lines.stop and lines.start <= symbol.name_range.end.line + 1
+
+
+def _new_first(texts: Mapping[Uri, str]) -> dict[Uri, str]:
+    """The texts, those of files that are not on disk first."""
+    return dict(
+        sorted(texts.items(), key=lambda each: (path := to_path(each[0])) is not None and path.exists())
+    )
+
+
+def _unseen(uris: Iterable[Uri]) -> frozenset[str]:
+    """The names by which other files would import new ones."""
+    found: set[str] = set()
+    for uri in uris:
+        path = PurePosixPath(uri)
+        found |= {path.stem, path.parent.name} if path.stem in ("__init__", "index", "mod") else {path.stem}
+    return frozenset(found)
+
+
+def _first_file(roots: Sequence[Path], suffixes: frozenset[str]) -> Uri | None:
+    for root in roots:
+        for path in stamps(root, suffixes):
+            return from_path(path)
+    return None
+
+
+def _bound(kept: OrderedDict[Any, Any]) -> None:
+    while len(kept) > _MOST_KEPT:
+        kept.popitem(last=False)
