@@ -17,6 +17,8 @@ JUDGE_SECONDS: Final = 3.0
 """How long a judgement is waited for, at most."""
 ASK_SECONDS: Final = 1.0
 """How long a question to a person, and the end of a literal step, wait for a judgement; a question gets it later."""
+_GRACE_SECONDS: Final = 0.5
+"""How much longer is waited for who should have ended by then, and may say what is known so far."""
 _MOST_CHARACTERS: Final = 300
 _T = TypeVar("_T")
 log = logging.getLogger(__name__)
@@ -80,7 +82,7 @@ async def still_there(
 
 async def _within(work: Awaitable[_T], seconds: float) -> _T | str:
     """The answer of a language server; else why there is none, as a sentence."""
-    limit = asyncio.timeout(seconds)
+    limit = asyncio.timeout(seconds + _GRACE_SECONDS)
     try:
         async with limit:
             return await work
