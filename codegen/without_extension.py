@@ -31,6 +31,7 @@ EVENTS: Final[Mapping[str, str]] = {
     "answer": MESSAGE,
     "log": LOGGED,
     "approval_resolved": TAKEN_BACK,
+    "approval_judged": DOCUMENT,
     "conflict_resolved": TAKEN_BACK,
     "recovery_chosen": TAKEN_BACK,
     "clarification_provided": TAKEN_BACK,

@@ -30,6 +30,7 @@ import {
 } from "./plan/views";
 import type { Event, Mend, Requests, Review } from "./protocol";
 import { requestMode } from "./requestMode";
+import { Judgements } from "./review/judgements";
 import { Marks } from "./review/marks";
 import { Merges } from "./review/merges";
 import { Proposals } from "./review/proposals";
@@ -74,6 +75,7 @@ export class Ctx implements vscode.Disposable {
     () => this.marks.isApplying,
     () => this.panel.reveal(),
   );
+  private readonly judgements = new Judgements();
   private readonly unopened = new Unopened();
   private readonly unsaved = new Unsaved((uris) => this.panel.post({ kind: "unsaved", uris: [...uris] }));
   readonly panel: PlanPanel;
@@ -236,6 +238,7 @@ export class Ctx implements vscode.Disposable {
       this.merges,
       this.marks,
       this.walk,
+      this.judgements,
       this.unsaved,
       this.status,
       this.happened,
@@ -488,6 +491,7 @@ export class Ctx implements vscode.Disposable {
     const view = this.current();
     this.status.show(this.server, this.state);
     this.attention.look(this.state);
+    this.judgements.look(this.state);
     this.walk.look(this.state);
     this.setContext("status", view?.plan.status ?? "");
     this.setContext("live", view?.live === true);

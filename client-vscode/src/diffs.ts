@@ -72,9 +72,9 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   /** Show one file of an approval while that waits for an answer; what is proposed as a text can be changed there. */
-  async show(approvalId: string, file: ApprovalFile, preserveFocus = true): Promise<void> {
+  async show(approvalId: string, file: ApprovalFile, preserveFocus = true, line?: number): Promise<void> {
     const title = (name: string): string => t("{0} (now ↔ proposed)", name);
-    await openFile(await this.ofFile(approvalId, file), title, preserveFocus);
+    await openFile(await this.ofFile(approvalId, file), title, preserveFocus, line);
   }
 
   /** Show all files of an approval below each other; what is proposed as a text can be changed there. */
@@ -221,7 +221,7 @@ function keyOf({ approvalId, uri }: ApprovedFile): string {
 }
 
 /** The file of an approval that a document shows; undefined for any other document. */
-function fileOf(shown: vscode.Uri | undefined): ApprovedFile | undefined {
+export function fileOf(shown: vscode.Uri | undefined): ApprovedFile | undefined {
   if (shown?.scheme !== SCHEME && shown?.scheme !== PROPOSAL) return undefined;
   const query = new URLSearchParams(shown.query);
   const [approvalId, uri] = [query.get("approvalId"), query.get("uri")];
@@ -257,9 +257,11 @@ async function openFile(
   { uri: { path }, change, before, after }: Shown,
   title: (name: string) => string,
   preserveFocus: boolean,
+  line?: number,
 ): Promise<void> {
   const name = path.split("/").pop() ?? path;
-  const look = { preview: true, preserveFocus };
+  const selection = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
+  const look = { preview: true, preserveFocus, ...selection };
   if (change === "create") await vscode.commands.executeCommand("vscode.open", after, look, t("{0} (new file)", name));
   else {
     const words = change === "delete" ? t("{0} (deleted)", name) : title(name);

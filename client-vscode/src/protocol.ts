@@ -250,6 +250,29 @@ export interface ListPlace {
   size: number;
 }
 
+/** A problem that a change would bring, at a zero-based line of the text as it would be. */
+export interface NewProblem {
+  uri: string;
+  line: number;
+  severity: "error" | "warning";
+  message: string;
+  source?: string;
+  code?: string;
+}
+
+/**
+ * What language servers say of a change before it is made: advice, which allows and forbids nothing. `by` names who
+ * judged, `total` counts the new problems, of which `problems` are the first, errors before warnings. With `unknown`, a
+ * sentence, something is not known, or not yet. `headline` says it in a few words.
+ */
+export interface Judged {
+  by: string;
+  headline: string;
+  problems?: readonly NewProblem[];
+  total: number;
+  unknown?: string;
+}
+
 /** What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder. */
 export interface Approval {
   approvalId: string;
@@ -271,6 +294,7 @@ export interface Approval {
   host?: string;
   planChanges?: readonly PlanChange[];
   goesOn?: boolean;
+  judged?: Judged;
 }
 
 /** One file of an edit, with the hashes of its texts. */
@@ -976,9 +1000,30 @@ export interface Danger {
 }
 
 /**
+ * A problem that a change would bring. `line` counts from 1 in the file as it would be; `kind` is the severity in
+ * words.
+ */
+export interface ProblemView {
+  uri: string;
+  path: string;
+  line: number;
+  severity: "error" | "warning";
+  kind: string;
+  message: string;
+}
+
+/** What language servers say of a change, in a line, and the problems at their places; `more` counts the others. */
+export interface JudgedView {
+  words: string;
+  problems?: readonly ProblemView[];
+  more?: string;
+}
+
+/**
  * An approval that waits. `allow` and `deny` are the words on its buttons, `refuse` leads to `deny`. `ahead` and
  * `inFolder` say what it covers if it is allowed for the plan, or in its folder, where it can be. `folder` is that of a
- * command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied.
+ * command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied. `judged` is what
+ * language servers say of the changes, where one judges such files.
  */
 export interface ApprovalView {
   approvalId: string;
@@ -991,6 +1036,7 @@ export interface ApprovalView {
   folder?: string;
   kinds: readonly string[];
   lost?: string;
+  judged?: JudgedView;
 }
 
 /** How full the model's context was in the last request, in percent and in words. */
@@ -2201,6 +2247,13 @@ export interface ApprovalResolved extends OfPlan {
   edited?: readonly EditedProposal[];
 }
 
+/** What language servers say of the changes that the user is asked about, which came after the question. */
+export interface ApprovalJudged extends OfPlan {
+  type: "approval_judged";
+  approvalId: string;
+  judged?: Judged;
+}
+
 /** The intent to change files, recorded on disk before the editor is asked to change them. */
 export interface EditStarted extends OfEdit {
   type: "edit_started";
@@ -2261,6 +2314,8 @@ export interface ConflictResolved extends OfStep {
 export interface CheckCompleted extends OfStep {
   type: "check_completed";
   check: Check;
+  judged?: Judged;
+  implied: boolean;
 }
 
 /** A step cannot go on without an answer. */
@@ -2413,6 +2468,7 @@ export type Event =
   | BackgroundEnded
   | ApprovalRequested
   | ApprovalResolved
+  | ApprovalJudged
   | EditStarted
   | EditApplied
   | EditRejected
@@ -2467,6 +2523,7 @@ export const EVENTS = [
   "background_ended",
   "approval_request",
   "approval_resolved",
+  "approval_judged",
   "edit_started",
   "edit_applied",
   "edit_rejected",

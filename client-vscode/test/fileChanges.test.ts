@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 
 import type { FromPanel, ShownProposal } from "../src/panel/messages";
 import { EMPTY } from "../src/plan/views";
-import type { Approval, ApprovalFile } from "../src/protocol";
+import type { Approval, ApprovalFile, JudgedView } from "../src/protocol";
 import { approvalCard } from "../src/webview/cards/approvalCard";
 import { createPanel, type Panel } from "../src/webview/ui";
 import { freshUi, taken } from "../src/webview/uiState";
@@ -16,9 +16,11 @@ const PROPOSED = "A\nb\nc\nd\ne\nf\nG\n";
 const root = document.createElement("div");
 let sent: FromPanel[];
 let panel: Panel;
+let judged: JudgedView | undefined;
 
 beforeEach(() => {
   sent = [];
+  judged = undefined;
   panel = createPanel(
     { ...freshUi(), armed: ["x"] },
     { post: (message) => void sent.push(message), changed: () => undefined },
@@ -40,7 +42,8 @@ function draw(...files: ApprovalFile[]): HTMLElement {
     protected: false,
     files,
   };
-  render(html`${approvalCard(panel, viewOf(plan([step("a")]), { approvals: [approvalView("x")] }), approval)}`, root);
+  const words = approvalView("x", judged === undefined ? {} : { judged });
+  render(html`${approvalCard(panel, viewOf(plan([step("a")]), { approvals: [words] }), approval)}`, root);
   return root;
 }
 
@@ -96,4 +99,36 @@ test("the texts of an approval are forgotten once it is answered", () => {
   propose();
   panel.update((ui) => taken(ui, { kind: "updates", updates: [] }, stateOf(viewOf(plan([step("a")])))));
   expect(panel.ui.proposals).toEqual({});
+});
+
+test("what is judged of the changes is one quiet line, and its problems lead to their places", () => {
+  expect(draw(file(URI)).querySelector(".judged")).toBeNull();
+  judged = { words: "No new problems (ty)" };
+  expect(draw(file(URI)).querySelector("p.judged")!.textContent).toBe("No new problems (ty)");
+  const problem = { path: "a.txt", severity: "error", kind: "error", message: "Unknown name" } as const;
+  judged = {
+    words: "3 new problems (ty)",
+    problems: [
+      { ...problem, uri: URI, line: 12 },
+      { ...problem, uri: "file:///w/b.txt", line: 1 },
+    ],
+    more: "and 1 more",
+  };
+  const places = draw(file(URI)).querySelectorAll<HTMLElement>(".judged button");
+  expect(root.querySelector("details.judged")!.hasAttribute("open")).toBe(false);
+  expect(root.querySelector(".judged summary")!.textContent).toBe("3 new problems (ty)");
+  expect(root.querySelector(".judged")!.textContent).toContain("and 1 more");
+  for (const each of places) each.click();
+  expect(sent.slice(-2)).toEqual([
+    { kind: "diff", approvalId: "x", uri: URI, line: 11 },
+    { kind: "open", uri: "file:///w/b.txt", line: 0 },
+  ]);
+});
+
+test("the judgement is not shown for another text than the proposed one", () => {
+  judged = { words: "No new problems (ty)" };
+  propose({ text: "mine\n" });
+  expect(draw(file(URI)).querySelector(".judged")).toBeNull();
+  propose();
+  expect(draw(file(URI)).querySelector(".judged")).not.toBeNull();
 });

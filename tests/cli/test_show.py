@@ -290,3 +290,28 @@ def test_the_checks_of_a_step_stand_in_the_table_that_is_reviewed() -> None:
     checks = [{"kind": "command", "command": "make test"}, {"kind": "file_exists", "path": "a.py"}]
     work: Any = {"stepId": "a", "description": "Mend it", "kind": "processing", "checks": checks}
     assert "checks make test, file exists a.py" in words(shown(table({"steps": [work]})))
+
+
+def test_an_approval_says_what_is_judged_of_the_changes_below_them() -> None:
+    judged = {
+        "by": "ty",
+        "headline": "3 new problems",
+        "problems": [
+            {"uri": "file:///w/app/a.py", "line": 11, "severity": "error", "message": "Unknown na\u202eme"},
+            {"uri": "file:///w/app/b.py", "line": 0, "severity": "warning", "message": "Unused"},
+        ],
+        "total": 3,
+    }
+    asked: Any = approval(1, "a.py", judged=judged)
+    told = shown(show_approval.approval_panel(asked, [], [FOLDER]))
+    lines = [line.strip("│ ") for line in told.splitlines()]
+    place = lines.index("3 new problems (ty)")
+    assert lines[place + 1 : place + 4] == [
+        "a.py:12: error: Unknown na<U+202E>me",
+        "b.py:1: warning: Unused",
+        "and 1 more",
+    ]
+    clean: Any = approval(1, "a.py", judged={"by": "ty", "headline": "no new problems", "total": 0})
+    assert "no new problems (ty)" in shown(show_approval.approval_panel(clean, [], [FOLDER]))
+    nobody: Any = approval(1, "a.py")
+    assert "problems" not in shown(show_approval.approval_panel(nobody, [], [FOLDER]))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from planloom.domain.plans.editing import StepChanges
 from planloom.domain.plans.plan import RUN_STATE, Check, ExecutedTool, Step, StepResult, Usage
 from planloom.domain.plans.templates import Template, applied, template_of
+from planloom.domain.problems import Judged
 from planloom.domain.values import CallId, StepId, TemplateId
 
 WRITTEN: frozenset[str] = frozenset(
@@ -83,6 +84,7 @@ RUN = FRESH.model_copy(
         "waited_ms": 5,
         "waits_since": NOON,
         "completed_at": NOON,
+        "judged": Judged(by="ty"),
         "checks": (Check(kind="file_exists", path="a", outcome="failed", detail="a does not exist yet."),),
     }
 )

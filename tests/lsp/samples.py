@@ -35,6 +35,7 @@ from planloom.domain.plans.plan import (
     summary,
 )
 from planloom.domain.plans.report import LeftStep, Report, ReportedCommand, ReportedFile, ReportedStep
+from planloom.domain.problems import Judged, NewProblem
 from planloom.domain.safety.approvals import Approval, ApprovalFile, ListPlace
 from planloom.domain.safety.confinement import Abilities, Confinement
 from planloom.domain.safety.confinement_choices import confinement_request
@@ -169,6 +170,22 @@ STEPS: tuple[Step, ...] = (
     ),
     _value(Step, step_id="step_4", description="Done", instruction="Say so", depends_on=("step_2",)),
 )
+JUDGED = Judged(
+    by="ty",
+    problems=(
+        NewProblem(
+            uri=Uri(URI),
+            line=11,
+            severity="error",
+            message="Unknown name `foo`",
+            source="ty",
+            code="unresolved",
+        ),
+        NewProblem(uri=Uri(URI), line=0, severity="warning", message="Unused import"),
+    ),
+    total=3,
+    unknown="The server was still starting.",
+)
 APPROVAL = _value(
     Approval,
     approval_id="ap1",
@@ -196,6 +213,7 @@ APPROVAL = _value(
             }
         ),
     ),
+    judged=JUDGED,
 )
 HELD = Abilities(files=True, network=True, processes=True, how="namespaces")
 COMMAND = _value(
@@ -446,6 +464,7 @@ EVENTS: dict[str, Any] = {
         files=(URI,),
         confinement=Confinement(network="all"),
     ),
+    "approval_judged": _value(ev.ApprovalJudged, approval_id="ap1", judged=JUDGED),
     "edit_started": _value(ev.EditStarted, step_id="step_2", edit_id="e1", files=FILES),
     "edit_applied": _value(
         ev.EditApplied, step_id="step_2", edit_id="e1", files=FILES, merged=True, outcome="verified"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from planloom.domain.changes import Changeset
-from planloom.domain.plans.problems import Judged
+from planloom.domain.problems import Judged
 from planloom.domain.text.positions import LineIndex, Position, Range, TextEdit
 from planloom.domain.values import Uri
 from planloom.workspace.editor import FileDiagnostics

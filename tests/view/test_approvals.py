@@ -9,19 +9,23 @@ import pytest
 from planloom.domain.changes import ChangeKind
 from planloom.domain.indexed_tuple import IndexedTuple
 from planloom.domain.plans.plan import Pending
+from planloom.domain.problems import NOT_YET, Judged, NewProblem
 from planloom.domain.safety.approvals import Approval, ApprovalFile, PlanChange
 from planloom.domain.safety.confinement_choices import ConfinementRequest
 from planloom.domain.values import ApprovalId, Sha256, Uri
+from planloom.view import questions
 from planloom.view.approvals import ApprovalView
+from planloom.view.judged import judged_view
 from planloom.view.plan_view import view
+from planloom.view.states import causes
+from planloom.view.words import Words
 from tests.view.test_plan_view import AROUND, PLAN, A, plan, step
 
 CHANGES = (PlanChange(kind="dropped", step_id=A, before="2. Do b"),)
 
 
-def shown(**more: Any) -> ApprovalView:
-    """The view of an approval of a step on which another one depends."""
-    approval = Approval.model_validate(
+def an_approval(**more: Any) -> Approval:
+    return Approval.model_validate(
         {
             "approval_id": ApprovalId("x"),
             "plan_id": PLAN,
@@ -32,6 +36,11 @@ def shown(**more: Any) -> ApprovalView:
             **more,
         }
     )
+
+
+def shown(**more: Any) -> ApprovalView:
+    """The view of an approval of a step on which another one depends."""
+    approval = an_approval(**more)
     folders = (Uri("file:///home/me/app"),)
     steps = IndexedTuple((step("a", status="running"), step("b", "a")))
     now = plan(steps=steps, pending=Pending(approvals=(approval,)), workspace_folders=folders)
@@ -120,3 +129,60 @@ def test_each_file_has_what_happens_to_it() -> None:
         "rename": "renamed",
         "createFolder": "new folder",
     }
+
+
+APP = "file:///home/me/app"
+BROKEN = Judged(
+    by="ty",
+    problems=tuple(
+        NewProblem(uri=Uri(f"{APP}/src/a.py"), line=line, severity=severity, message=f"No {line}")
+        for line, severity in ((11, "error"), (3, "error"), (0, "warning"), (1, "warning"))
+    ),
+    total=5,
+)
+
+
+@pytest.mark.parametrize(
+    ("judged", "english", "german"),
+    [
+        (Judged(by="ty"), "No new problems (ty)", "Keine neuen Probleme (ty)"),
+        (BROKEN, "5 new problems (ty)", "5 neue Probleme (ty)"),
+        (NOT_YET, "New problems are not yet known", "Neue Probleme sind noch nicht bekannt"),
+        (
+            Judged(by="ty", unknown="It has crashed."),
+            "New problems are not known: It has crashed.",
+            "Neue Probleme sind nicht bekannt: It has crashed.",
+        ),
+    ],
+)
+def test_what_is_judged_is_a_line_in_the_language_of_the_user(
+    judged: Judged, english: str, german: str
+) -> None:
+    for language, words in (("en", english), ("de", german)):
+        assert judged_view(judged, (), Words(language)).words == words
+
+
+def test_each_problem_has_its_place_in_the_changed_text() -> None:
+    found = shown(judged=BROKEN).judged
+    assert found is not None and found.more == "and 1 more"
+    first, *_, last = found.problems
+    assert (first.path, first.line, first.severity, first.message) == ("src/a.py", 12, "error", "No 11")
+    assert (last.line, last.kind) == (2, "warning")
+
+
+def test_files_that_nobody_judges_have_no_word_about_it() -> None:
+    assert shown().judged is None
+
+
+def test_the_question_of_a_plain_editor_says_what_is_judged() -> None:
+    approval = an_approval(judged=BROKEN)
+    now = plan(
+        steps=IndexedTuple((step("a", status="running"),)),
+        pending=Pending(approvals=(approval,)),
+        workspace_folders=(Uri(APP),),
+    )
+    (cause,) = causes(now)
+    text = questions.asked(view(now, AROUND), cause, Words()).text
+    assert text.endswith(
+        "5 new problems (ty)\nsrc/a.py:12: error: No 11\nsrc/a.py:4: error: No 3\nsrc/a.py:1: warning: No 0\nand 2 more"
+    )

@@ -267,13 +267,16 @@ async function complete(
   if (symbols.length > 0) ctx.panel.post({ kind: "completions", requestId, items: [...items, ...symbols] });
 }
 
-/** Show what an approval would change: one file, or all of them below each other. */
-async function diff(ctx: Ctx, { approvalId, uri }: { approvalId: string; uri?: string | undefined }): Promise<void> {
+/** Show what an approval would change: one file, at a line of the changed text, or all of them below each other. */
+async function diff(
+  ctx: Ctx,
+  { approvalId, uri, line }: { approvalId: string; uri?: string | undefined; line?: number | undefined },
+): Promise<void> {
   const approval = ctx.current()?.plan.pending.approvals.find((each) => each.approvalId === approvalId);
   if (approval === undefined) return;
   if (uri === undefined) return ctx.diffs.showAll(approval);
   const file = approval.files.find((each) => each.uri === uri);
-  if (file !== undefined) await ctx.diffs.show(approvalId, file);
+  if (file !== undefined) await ctx.diffs.show(approvalId, file, true, line);
 }
 
 /** Save files of a plan; what the user has typed in them is saved too. */

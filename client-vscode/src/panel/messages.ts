@@ -97,7 +97,7 @@ const fromPanel = v.variant("kind", [
   }),
   v.strictObject({ ...kind("mode"), mode }),
   v.strictObject({ ...kind("decide"), ...numbered, method: v.picklist(DECISIONS), params: v.record(v.string(), json) }),
-  v.strictObject({ ...kind("diff"), approvalId: id, uri: v.optional(text) }),
+  v.strictObject({ ...kind("diff"), approvalId: id, uri: v.optional(text), line: v.optional(offset) }),
   v.strictObject({ ...kind("changes"), planId: id, uri: v.optional(text) }),
   v.strictObject({ ...kind("preview"), approvalId: id, uri: text }),
   v.strictObject({ ...kind("leaveOut"), approvalId: id, uri: text, hunks: v.array(offset) }),

@@ -58,7 +58,14 @@ _VARYING = pattern(r"\d+[.,]\d+|0x[0-9a-fA-F]+")
 """The differences between two outputs that say the same: times, and addresses of objects."""
 _CALL_FAILED = "task_completed does not count, since a call beside it failed. Look at its result, then go on."
 MAX_REFUSALS = 3
-"""How often a premature final answer, or an unfounded claim to be done, is refused before the task fails."""
+"""How often a premature final answer, or an unfounded claim to be done, is refused before the task fails; new errors
+hold a task up no more often.
+"""
+_NEW_ERRORS = (
+    "The task is not done yet. New errors:\n{}\nMend them. If a later task does, or they have to stay, end "
+    "the task again{}."
+)
+_WITH_REASON = " by task_completed with unchecked: why"
 
 
 async def work_on(task: AgentTask, model: Model, runner: ToolRunner) -> LoopEnd:
@@ -109,13 +116,17 @@ def controls_of(plan: Plan, tools: Registry, mode: ToolCallMode) -> tuple[ToolSp
 
 
 class _Claim(NamedTuple):
-    """The model's word that its task is done, and its reasons why nothing was to change or a check says nothing."""
+    """The model's word that its task is done, and its reasons why nothing was to change or a check says nothing.
+
+    `goes_on`: it has written the next task, too, which may mend the errors that this one brings.
+    """
 
     summary: str
     answer: str | None = None
     confidence: Confidence | None = None
     unchanged: str = ""
     unchecked: str = ""
+    goes_on: bool = False
 
 
 class _State(LoopState):
@@ -136,6 +147,7 @@ class _State(LoopState):
         self.challenges = 0
         self.failed_changes = ""
         self.failed_checks: dict[bool, tuple[str, ...]] = {}
+        self.new_errors: list[str] = []
 
     @property
     def has_unread(self) -> bool:
@@ -229,6 +241,7 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
             return None
         answer = turn.final_answer or (turn.task_completed if state.conversation.is_native else None)
         claim = _Claim(turn.task_completed, answer, turn.confidence, turn.unchanged, turn.unchecked)
+        claim = claim._replace(goes_on=rest is not None)
         end = await _finish(task, runner, state, claim)
         following = plan.step(state.to_come[0]) if rest is not None and state.to_come else None
         if isinstance(end, TaskDone) and rest is not None and following and following.kind == "processing":
@@ -297,6 +310,12 @@ async def _finish(
     unmet = await runner.failed_checks(committed=False)
     if unmet and not _may_stay_unchecked(task, state, unmet, claim.unchecked, committed=False):
         return None
+    errors = await runner.new_errors()
+    if not (claim.goes_on or _may_stay(state, errors)):
+        state.new_errors.append(errors)
+        reason = "" if _is_whole_request(plan) else _WITH_REASON
+        state.conversation.tell(_NEW_ERRORS.format(fenced(errors), reason))
+        return None
     unchanged = ""
     if not runner.has_worked():
         challenged = _challenge(task, state, unchanged := claim.unchanged)
@@ -314,9 +333,16 @@ async def _finish(
         answer = confidence = None
     if unmet or failed_checks:
         return TaskDone(f"Not checked: {claim.unchecked}\n{claim.summary}", "unchecked", answer, confidence)
+    if errors and claim.unchecked:
+        return TaskDone(f"Errors are left: {claim.unchecked}\n{claim.summary}", None, answer, confidence)
     if unchanged:
         return TaskDone(f"Nothing to change: {unchanged}", "unchanged", answer, confidence)
     return TaskDone(claim.summary, None, answer, confidence)
+
+
+def _may_stay(state: _State, errors: str) -> bool:
+    """Whether a task may end with these errors, which nobody has asked it to be free of: the model knows them."""
+    return not errors or errors in state.new_errors or len(state.new_errors) >= MAX_REFUSALS
 
 
 def _may_stay_unchecked(

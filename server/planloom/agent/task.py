@@ -88,6 +88,13 @@ class ToolRunner(CallRunner, Protocol):
         """The checks that fail, of those that see `committed` changes or of the others: a sentence and output each."""
         ...
 
+    async def new_errors(self) -> str:
+        """The errors that a step without checks of its own brings, a line each; empty if none is known.
+
+        The last step of a plan has those that earlier ones have left, too.
+        """
+        ...
+
     def denial(self) -> ChangesDenied | None:
         """How the task ends once its model is done, if the user denied all its changes."""
         ...

@@ -283,7 +283,11 @@ def _caveats(plan: Plan, commands: Sequence[ReportedCommand], seen: Seen) -> Ite
             yield f"{name} failed"
     for number, step in done:
         if step.result is not None and step.result.caveat == "unchecked":
-            yield "it was not checked" if len(plan.steps) == 1 else f"step {number} was not checked"
+            if step.judged is not None and (errors := step.judged.errors):
+                of = "" if len(plan.steps) == 1 else f" of step {number}"
+                yield f"{counted(errors, 'new error')}{of} {'is' if errors == 1 else 'are'} left"
+            else:
+                yield "it was not checked" if len(plan.steps) == 1 else f"step {number} was not checked"
 
 
 def _words(step: Step) -> str | None:

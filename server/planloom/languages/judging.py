@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from planloom.domain.plans.problems import NewProblem
+from planloom.domain.problems import NewProblem
 from planloom.domain.text.lines import changed_blocks, split_lines
 from planloom.domain.values import Uri
 from planloom.workspace.editor import Diagnostic

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar, cast, get_args
 
 from planloom.domain.changes import Changeset
-from planloom.domain.plans.problems import Judged
+from planloom.domain.problems import Judged
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import Args, Json, Uri
 from planloom.execution.session import Session

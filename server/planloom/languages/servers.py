@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
 from planloom.domain.changes import Changeset, RenameFile, sha256, sides
-from planloom.domain.plans.problems import MOST_PROBLEMS, Judged, NewProblem
+from planloom.domain.problems import MOST_PROBLEMS, Judged, NewProblem
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Uri
 from planloom.execution.session import Session

@@ -9,6 +9,7 @@ from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval, ApprovalFile, PlanChange, UserDecision
 from planloom.domain.values import ApprovalId, StepId, Uri
 from planloom.view.changes import kind_words
+from planloom.view.judged import JudgedView, judged_lines, judged_view
 from planloom.view.words import Words
 from planloom.workspace.paths.uris import shown_in, to_path
 
@@ -29,7 +30,8 @@ class ApprovalView(NamedTuple):
     """An approval that waits. `allow` and `deny` are the words on its buttons, `refuse` leads to `deny`.
 
     `ahead` and `in_folder` say what it covers if it is allowed for the plan, or in its folder; None if it cannot be.
-    `folder` is that of a command. `kinds` say what happens to each of its files, `lost` what a denial skips.
+    `folder` is that of a command. `kinds` say what happens to each of its files, `lost` what a denial skips, `judged`
+    what language servers say of the changes.
     """
 
     approval_id: ApprovalId
@@ -42,6 +44,7 @@ class ApprovalView(NamedTuple):
     folder: str | None
     kinds: tuple[str, ...]
     lost: str | None
+    judged: JudgedView | None
 
 
 class Response(NamedTuple):
@@ -92,6 +95,8 @@ def lines(plan: Plan, approval: Approval, t: Words) -> Iterator[str]:
         yield from _file_lines(file, plan.workspace_folders, t)
     if (more := len(approval.files) - _LONG_LIST) > 0:
         yield t("and {0} more", more)
+    if approval.judged is not None:
+        yield from judged_lines(approval.judged, plan.workspace_folders, t)
 
 
 def unseen(approval: Approval, t: Words) -> str | None:
@@ -142,7 +147,7 @@ def views(plan: Plan, lost: Mapping[StepId, str | None], t: Words) -> tuple[Appr
 
 def _view(plan: Plan, approval: Approval, lost: Mapping[StepId, str | None], t: Words) -> ApprovalView:
     allow, refuse, deny = _buttons(approval, t)
-    rules = ", ".join(approval.rules)
+    rules, judged = ", ".join(approval.rules), approval.judged
     # After these answers every step of the plan can still run.
     skips_none = approval.plan_changes or approval.goes_on or approval.puts_back
     return ApprovalView(
@@ -156,6 +161,7 @@ def _view(plan: Plan, approval: Approval, lost: Mapping[StepId, str | None], t: 
         folder=_folder(plan, approval, t),
         kinds=tuple(kind_words(file.change, t) for file in approval.files),
         lost=None if skips_none or approval.step_id is None else lost.get(approval.step_id),
+        judged=None if judged is None else judged_view(judged, plan.workspace_folders, t),
     )
 
 

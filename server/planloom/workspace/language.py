@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, Protocol
 
 from planloom.domain.changes import Changeset
-from planloom.domain.plans.problems import Judged
+from planloom.domain.problems import Judged
 from planloom.domain.text.positions import Encoding, Position, Range, TextEdit
 from planloom.domain.values import Uri
 from planloom.workspace.editor import FileDiagnostics

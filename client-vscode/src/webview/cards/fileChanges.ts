@@ -88,6 +88,14 @@ function isRewritten({ now, proposed, text, left }: ShownProposal): boolean {
   return proposed !== null && text !== withoutHunks(now ?? "", proposed, left);
 }
 
+/** Whether the user would allow another text than the proposed one. */
+export function isEdited(panel: Panel, { approvalId, files }: Approval): boolean {
+  return files.some(({ uri }) => {
+    const proposal = panel.ui.proposals[diffKey(approvalId, uri)];
+    return proposal !== undefined && proposal.proposed !== null && proposal.text !== proposal.proposed;
+  });
+}
+
 /** Whether nothing of a file is taken. */
 export function isAllLeft(panel: Panel, { approvalId }: Approval, { uri }: ApprovalFile): boolean {
   const proposal = panel.ui.proposals[diffKey(approvalId, uri)];

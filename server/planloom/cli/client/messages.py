@@ -115,6 +115,7 @@ class Approval(TypedDict, total=False):
     host: str
     planChanges: list[Json]
     goesOn: bool
+    judged: Json
 
 
 class ConflictHunk(TypedDict, total=False):

@@ -29,7 +29,9 @@ async def ask_approval(terminal: Terminal, approval: Approval, diffs: Sequence[D
         if texts and all(diff.get("before") == diff.get("after") for diff in now):
             terminal.say("Nothing of the change is left, so it is denied.", "yellow")
             return Verdict("deny", "The user has left out all of it.")
-        panel, left_out = show_approval.whole_approval(approval, now, terminal.folders)
+        # What was judged is not what the person has written since.
+        shown: Approval = {**approval, "judged": None} if texts else approval  # type: ignore[typeddict-item]
+        panel, left_out = show_approval.whole_approval(shown, now, terminal.folders)
         pages = Pages(terminal.console, panel)
         terminal.console.print()
         pages.show_next()

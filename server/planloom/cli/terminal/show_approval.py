@@ -73,6 +73,7 @@ def approval_panel(
         parts.append(_file_title(file, folders))
         if file["uri"] in by_uri:
             parts.append(_diff(by_uri[file["uri"]], limit))
+    parts += _judged(approval, folders)
     effect = approval.get("effect", "write")
     return Panel(
         Group(*parts),
@@ -82,6 +83,25 @@ def approval_panel(
         box=box.ROUNDED,
         padding=(0, 1),
     )
+
+
+def _judged(approval: Approval, folders: Sequence[Path]) -> list[RenderableType]:
+    """What language servers say of the changes: a line, and the problems at their lines of the changed text."""
+    judged = approval.get("judged")
+    if judged is None:
+        return []
+    problems, total = judged.get("problems") or [], judged["total"]
+    by, unknown = judged.get("by"), judged.get("unknown")
+    line = f"{judged['headline']}{f' ({by})' if by else ''}{f': {unknown}' if unknown else ''}"
+    found: list[RenderableType] = [Text(visible(line), "yellow" if total else "dim", overflow="fold")]
+    for each in problems:
+        place = f"{show.relative(each['uri'], folders)}:{each['line'] + 1}"
+        style = "red" if each["severity"] == "error" else "yellow"
+        text = Text(f"  {visible(place)}: ", overflow="fold").append(f"{each['severity']}: ", style)
+        found.append(text.append(visible(each["message"])))
+    if (more := total - len(problems)) > 0:
+        found.append(Text(f"  and {more} more", "dim"))
+    return found
 
 
 def _folder(approval: Approval, folders: Sequence[Path]) -> str:

@@ -34,6 +34,7 @@ from planloom.domain.plans.plan import (
     Usage,
 )
 from planloom.domain.plans.report import Report
+from planloom.domain.problems import Judged
 from planloom.domain.safety.approvals import Approval, Decision, EditedProposal, Effect
 from planloom.domain.safety.confinement import Confinement, GivenConfinement
 from planloom.domain.values import (
@@ -409,6 +410,17 @@ class ApprovalResolved(PlanEvent):
     edited: tuple[EditedProposal, ...] | None = None
 
 
+class ApprovalJudged(PlanEvent):
+    """What language servers say of the changes that the user is asked about, which came after the question.
+
+    None: nobody judges such files.
+    """
+
+    type: Literal["approval_judged"] = "approval_judged"
+    approval_id: ApprovalId
+    judged: Judged | None = None
+
+
 class EditStarted(PlanEvent):
     """The intent to change files, recorded on disk before the editor is asked to change them.
 
@@ -512,11 +524,16 @@ class ConflictResolved(PlanEvent):
 
 
 class CheckCompleted(PlanEvent):
-    """A check of a step has run."""
+    """A check of a step has run. `judged` is what language servers say of what the step changes, if they were asked.
+
+    `implied`: no check of the step, but what is judged of every step that changes code.
+    """
 
     type: Literal["check_completed"] = "check_completed"
     step_id: StepId
     check: Check
+    judged: Judged | None = None
+    implied: bool = False
 
 
 class ClarificationRequest(PlanEvent):
@@ -681,6 +698,7 @@ Event = Annotated[
     | BackgroundEnded
     | ApprovalRequested
     | ApprovalResolved
+    | ApprovalJudged
     | EditStarted
     | EditApplied
     | EditRejected

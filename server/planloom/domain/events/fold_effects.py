@@ -177,6 +177,16 @@ def approval_resolved(plan: Plan, event: ev.ApprovalResolved, _at: Instant) -> P
     return updated(resolved, left_out=_left_out(plan, event))
 
 
+@folds(ev.ApprovalJudged, when=DRAFT | ALIVE)
+def approval_judged(plan: Plan, event: ev.ApprovalJudged, _at: Instant) -> Plan:
+    """The plan with what is known now of the changes that a pending approval is about."""
+    approvals = tuple(
+        each.model_copy(update={"judged": event.judged}) if each.approval_id == event.approval_id else each
+        for each in plan.pending.approvals
+    )
+    return updated(plan, pending=updated(plan.pending, approvals=approvals))
+
+
 @folds(ev.ConflictResolved, when=ALIVE)
 def conflict_resolved(plan: Plan, event: ev.ConflictResolved, _at: Instant) -> Plan:
     """The plan without a pending conflict."""

@@ -35,6 +35,7 @@ from planloom.domain.events.folding import (
 from planloom.domain.plans.commands import running_in_background
 from planloom.domain.plans.plan import Check, LogLine, Plan, Step, StepResult, Usage
 from planloom.domain.plans.unrolling import share_done
+from planloom.domain.problems import Judged
 from planloom.domain.values import Instant, StepId
 
 
@@ -59,6 +60,7 @@ def task_started(plan: Plan, event: ev.StepStarted, at: Instant) -> Plan:
             progress=share_done(plan, step),
             result=None,
             checks=_to_be_made(step),
+            judged=None,
             completed_at=None,
         ),
     )
@@ -244,6 +246,10 @@ def check_completed(plan: Plan, event: ev.CheckCompleted, _at: Instant) -> Plan:
     key = (event.check.kind, event.check.path, event.check.text, event.check.command)
 
     def with_check(step: Step) -> Step:
+        if event.judged is not None:
+            step = _judged(step, event.judged)
+        if event.implied:
+            return step
         same = [
             event.check if (each.kind, each.path, each.text, each.command) == key else each
             for each in step.checks
@@ -254,6 +260,14 @@ def check_completed(plan: Plan, event: ev.CheckCompleted, _at: Instant) -> Plan:
 
     changed = change_step(plan, event.step_id, None, with_check)
     return _with_progress_above(changed, event.step_id)
+
+
+def _judged(step: Step, judged: Judged) -> Step:
+    """A step with a judgement of its changes. One that ended with errors alone is done once another has mended them."""
+    result = step.result
+    if result is not None and result.caveat == "unchecked" and not step.checks and not judged.errors:
+        result = result.model_copy(update={"caveat": None})
+    return updated(step, judged=judged, result=result)
 
 
 def _to_be_made(step: Step) -> tuple[Check, ...]:

@@ -18,6 +18,7 @@ from planloom.domain.plans.commands import (
 )
 from planloom.domain.plans.outputs import in_words, output_reference, output_references
 from planloom.domain.plans.report import Report, ReportedCommand, StepCaveat
+from planloom.domain.problems import Judged
 from planloom.domain.safety.approvals import Approval, Effect, PlanChange
 from planloom.domain.safety.confinement import GivenConfinement
 from planloom.domain.values import (
@@ -339,7 +340,7 @@ class Step(Value):
     `children` are the steps that a loop or a sub-plan was unrolled into and waits for, `parent` is that step.
     `template_id` is that of a sub-plan. `usage` is what all its runs have used; None before the first request.
     `run_started_at` is the start of its last run, of which `waited_ms` were spent waiting for the user; `waits_since`
-    is set while it waits for one.
+    is set while it waits for one. `judged` is what language servers say of what its last run has changed.
     """
 
     step_id: StepId
@@ -388,6 +389,7 @@ class Step(Value):
     waited_ms: int = 0
     waits_since: Instant | None = None
     completed_at: Instant | None = None
+    judged: Judged | None = None
 
     def as_written(self) -> "Step":
         """The step as if it had never run."""
@@ -525,6 +527,7 @@ RUN_STATE: frozenset[str] = frozenset(
         "waited_ms",
         "waits_since",
         "completed_at",
+        "judged",
     }
 )
 """The fields of a step that its runs set; the author writes all others. `checks` also holds the outcomes."""

@@ -3,6 +3,7 @@
 from typing import Final, Literal, NamedTuple
 
 from planloom.domain.changes import ChangeKind
+from planloom.domain.problems import Judged
 from planloom.domain.safety.confinement_choices import ConfinementRequest
 from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId, Uri, Value
 
@@ -73,7 +74,7 @@ class Approval(Value):
     allowed for the plan or in its workspace folder. `listed`: it is asked with others.
     `url` is an address exactly as it is going to be used, `host` its host and how people write it. With
     `plan_changes` it is about the steps still to come, and has no files. `goes_on`: it is about nothing but whether the
-    plan goes on.
+    plan goes on. `judged` is what language servers say of the changes, as advice; None if nobody judges such files.
     """
 
     approval_id: ApprovalId
@@ -95,6 +96,7 @@ class Approval(Value):
     host: str | None = None
     plan_changes: tuple[PlanChange, ...] = ()
     goes_on: bool | None = None
+    judged: Judged | None = None
 
     @property
     def puts_back(self) -> bool:

@@ -5,12 +5,16 @@ An approval is bound to the exact base and result of every file, so that only wh
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from planloom.domain.changes import Changeset
+from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.plan import Plan
+from planloom.domain.problems import NOT_YET, Judged
 from planloom.domain.safety.approvals import Approval, Effect, Grant
 from planloom.domain.safety.command_rules import CommandRule, covering, offered_words
 from planloom.domain.safety.confinement import Confinement
@@ -49,6 +53,7 @@ from planloom.execution.effects.proposals import (
     restricted,
 )
 from planloom.execution.effects.unsaved import save_own, taken_away_later
+from planloom.execution.judging import ASK_SECONDS, JUDGE_SECONDS, is_judged, judged
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.workspace.disk import FolderId
@@ -367,14 +372,44 @@ class Gate:
             return _Permit(proposal.changeset, facts.touches, look=facts.look, covered=covered)
         facts = facts._replace(warnings=(*facts.warnings, *repeats, *news))
         approval = change_approval(proposal, facts, ApprovalId(uuid.uuid4().hex))
-        response = await self.approvals.ask(
+        response = await self._asked_judged(
             approval,
             proposal.changeset,
-            covered=lambda: _ALLOW if can_be_covered and key in self._granted else None,
+            lambda: _ALLOW if can_be_covered and key in self._granted else None,
         )
         if response.changeset is None:
             return self._permitted(plan, proposal, facts, response)
         return await self._permit_edited(proposal, facts, response, response.changeset)
+
+    async def _asked_judged(
+        self, approval: Approval, changeset: Changeset, covered: Covered
+    ) -> ApprovalResponse:
+        """Ask for changes with what language servers say of them, or before they have: the answer waits for nothing."""
+        language = self._session.language
+        if not is_judged(language, changeset):
+            return await self.approvals.ask(approval, changeset, covered=covered)
+        judging = asyncio.create_task(judged(language, changeset, {}, ASK_SECONDS + JUDGE_SECONDS))
+        telling: asyncio.Task[None] | None = None
+        try:
+            await asyncio.wait([judging], timeout=ASK_SECONDS)
+            if (response := covered()) is not None:
+                return response
+            found = judging.result() if judging.done() else NOT_YET
+            approval = approval.model_copy(update={"judged": found})
+            if not judging.done():
+                telling = asyncio.create_task(self._tell_late(approval.approval_id, judging))
+            return await self.approvals.ask(approval, changeset, covered=covered)
+        finally:
+            judging.cancel()
+            if telling is not None:
+                telling.cancel()
+
+    async def _tell_late(self, approval_id: ApprovalId, judging: asyncio.Task[Judged | None]) -> None:
+        found = await judging
+        await self._plan_store.wait_unlocked()
+        # A ledger that fails is told by whoever records something that matters.
+        with suppress(PlanloomError):
+            self.approvals.judged(approval_id, found)
 
     async def _permit_edited(
         self, proposal: ChangeProposal, facts: ChangeFacts, response: ApprovalResponse, approved: Changeset

@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from planloom.domain.changes import Changeset
 from planloom.domain.errors import InvalidParams, UnknownThing, WrongState
 from planloom.domain.events import catalog as ev
+from planloom.domain.problems import Judged
 from planloom.domain.safety.approvals import (
     ALLOWED,
     Approval,
@@ -104,6 +105,15 @@ class PendingApprovals:
             raise
         finally:
             self._waiting.pop(approval.approval_id, None)
+
+    def judged(self, approval_id: ApprovalId, judged: Judged | None) -> None:
+        """Record what is said of the changes of a request, unless it has a response by now."""
+        waiting = self._waiting.get(approval_id)
+        if waiting is None or waiting.answer.done():
+            return
+        approval = waiting.approval.model_copy(update={"judged": judged})
+        self._waiting[approval_id] = waiting._replace(approval=approval)
+        self._plan_store.record(approval.plan_id, ev.ApprovalJudged(approval_id=approval_id, judged=judged))
 
     def withdraw_ahead(self, plan_id: PlanId, step_id: StepId | None) -> None:
         """Withdraw what was requested for a step ahead of its calls, and forget the responses to it."""

@@ -1,4 +1,8 @@
-"""Runs the checks of a step: files exist or contain a text, no new errors, a command succeeds."""
+"""Runs the checks of a step: files exist or contain a text, no new errors, a command succeeds.
+
+New errors are found before the step's changes are made where a language server judges such files, else in the
+editor's diagnostics after that.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,15 @@ from typing import Literal, NamedTuple
 from planloom.domain.changes import Changeset
 from planloom.domain.events import catalog as ev
 from planloom.domain.expressions import Malformed, Unanswerable, holds, read
-from planloom.domain.plans.plan import Check, Step
+from planloom.domain.plans.plan import SETTLED, Check, Step
+from planloom.domain.problems import Judged
 from planloom.domain.values import Args, Uri
 from planloom.execution.commands.running import CallDenied
+from planloom.execution.judging import JUDGE_SECONDS, left_files, still_there
 from planloom.execution.nodes.conditions import facts
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
+from planloom.execution.steps.step_judging import StepJudging, lines
 from planloom.tools.context import ToolContext
 from planloom.tools.registry import Registry, not_carried_out
 from planloom.tools.tool import Tool, ToolResult, refused
@@ -27,7 +34,7 @@ _POLLS = 12
 _LISTED = 5
 CheckOutcome = Literal["passed", "failed", "unknown"]
 _AFTER = ("no_new_errors", "command")
-"""Checks that run after the step's changes are committed; the others run on the staged changes."""
+"""Checks that run after the step's changes are committed, the first only if nobody judges what is staged."""
 
 
 class _Error(NamedTuple):
@@ -52,6 +59,7 @@ class _Answer(NamedTuple):
     outcome: CheckOutcome
     detail: str | None = None
     output: str = ""
+    judged: Judged | None = None
 
 
 class StepChecks:
@@ -76,6 +84,9 @@ class StepChecks:
         self._tools = tools
         self._seconds = seconds
         self._sleep = sleep
+        self.judging = StepJudging(run, context)
+        self._judged = False
+        self._is_edited = False
         self._errors_before: dict[Uri, _FileErrors] = {}
         self._versions: dict[Uri, int | None] = {}
 
@@ -85,20 +96,71 @@ class StepChecks:
         return self._of or self._run.now
 
     async def before(self, changes: Changeset) -> None:
-        """Record the errors of the files that are about to change."""
+        """Record the texts and the errors of the files that are about to change."""
+        self.judging.committing(changes)
         if not any(check.kind == "no_new_errors" for check in self._step.checks):
             return
-        fresh = tuple(uri for uri in _files(changes) if uri not in self._versions)
+        fresh = tuple(uri for uri in left_files(changes) if uri not in self._versions)
         self._versions.update((uri, self._version(uri)) for uri in fresh)
         self._errors_before.update(await self._errors(fresh) or {})
 
     async def staged(self) -> tuple[str, ...]:
         """Run the checks that see staged changes. Returns a sentence for each that fails."""
-        return await self._checked(check for check in self._step.checks if check.kind not in _AFTER)
+        self._judged = self._of is None and await self.judging.is_judged()
+        return await self._checked(check for check in self._step.checks if not self._is_after(check))
 
     async def made(self) -> tuple[str, ...]:
         """Run the other checks, after the step's changes were made. Returns a sentence for each that fails."""
-        return await self._checked(check for check in self._step.checks if check.kind in _AFTER)
+        return await self._checked(check for check in self._step.checks if self._is_after(check))
+
+    async def new_errors(self, seconds: float = JUDGE_SECONDS) -> str:
+        """The errors that a step without checks of its own brings, a line each; empty if none is known.
+
+        The last step of a plan has those that earlier ones have left, too. What is judged is recorded, and so is what
+        the step has mended of earlier ones.
+        """
+        if self._of is not None or self._step.checks or self._is_edited:
+            return ""
+        found = await self.judging.now(seconds)
+        if found is None:
+            return ""
+        self._keep(self._step, found)
+        errors = lines([each for each in found.problems if each.severity == "error"], found, self._run.shown)
+        steps = self._run.plan.steps
+        is_last = all(step.status in SETTLED or step.step_id == self._step.step_id for step in steps)
+        for step in steps:
+            if step.step_id != self._step.step_id and step.judged is not None and step.judged.errors:
+                left = await self._look_again(step, step.judged)
+                errors += lines(left.problems, left, self._run.shown) if is_last and left.errors else []
+        return "\n".join(errors)
+
+    def changed_by_user(self) -> None:
+        """Record that the judgement is not one of the text that was made. What the user writes is not judged."""
+        self._is_edited = True
+        found = self._step.judged
+        if found is not None:
+            self._keep(self._step, Judged(by=found.by, unknown="You have changed what was judged."))
+
+    async def _look_again(self, step: Step, judged: Judged) -> Judged:
+        """Record which of the problems that an earlier step has brought are still there."""
+        left = await still_there(self._context.language, judged.problems, self._context.files.texts())
+        if left is None:
+            return judged
+        now = judged.model_copy(
+            update={"problems": left, "total": judged.total - (len(judged.problems) - len(left))}
+        )
+        self._keep(step, now)
+        return now
+
+    def _keep(self, step: Step, found: Judged) -> None:
+        if found == step.judged:
+            return
+        outcome: CheckOutcome = "failed" if found.errors else "passed" if found.unknown is None else "unknown"
+        check = Check(kind="no_new_errors", outcome=outcome, detail=found.unknown or found.headline)
+        self._run.record(ev.CheckCompleted(step_id=step.step_id, check=check, judged=found, implied=True))
+
+    def _is_after(self, check: Check) -> bool:
+        return check.kind in _AFTER and not (check.kind == "no_new_errors" and self._judged)
 
     async def exists(self, path: str) -> bool:
         """Whether a file or folder exists, staged or not."""
@@ -110,7 +172,8 @@ class StepChecks:
         for check in checks:
             answer = await self._answer(check)
             done = check.model_copy(update={"outcome": answer.outcome, "detail": answer.detail})
-            self._run.record(ev.CheckCompleted(step_id=self._step.step_id, check=done))
+            completed = ev.CheckCompleted(step_id=self._step.step_id, check=done, judged=answer.judged)
+            self._run.record(completed)
             if answer.outcome == "failed":
                 sentence = answer.detail or f"The check {check.kind} does not hold."
                 missing.append(f"{sentence}\n{answer.output}" if answer.output else sentence)
@@ -175,6 +238,8 @@ class StepChecks:
 
     async def _no_new_errors(self, check: Check) -> _Answer:
         """Whether the step has caused new errors; `unknown` if the diagnostics may be stale."""
+        if self._judged:
+            return await self._judged_new_errors(check)
         uris = await self._files_of(check)
         changed = tuple(uri for uri in uris if uri in self._versions)
         if not changed:
@@ -208,6 +273,22 @@ class StepChecks:
                 "unknown", f"No diagnostics came for the new text of {self._shown(sorted(waiting))}."
             )
         return _Answer("passed")
+
+    async def _judged_new_errors(self, check: Check) -> _Answer:
+        found = await self.judging.now()
+        if found is None:
+            return _Answer("unknown", "Nobody has judged the changes.")
+        file = await self._context.resolve(check.path, "read") if check.path is not None else None
+        uri = file.uri if file is not None and file.kind != "refused" else None
+        errors = [
+            each for each in found.problems if each.severity == "error" and (uri is None or each.uri == uri)
+        ]
+        if errors:
+            listed = "\n".join(lines(errors, found, self._run.shown))
+            return _Answer("failed", f"New errors ({len(errors)})", listed, judged=found)
+        if found.unknown is not None:
+            return _Answer("unknown", found.unknown, judged=found)
+        return _Answer("passed", judged=found)
 
     def _changed_before(self, uris: Sequence[Uri]) -> tuple[Uri, ...]:
         """Those of the files that an earlier run of the step has changed; all changed files if `uris` is empty."""
@@ -282,19 +363,6 @@ def _waits(seconds: float) -> list[float]:
     """Waits that double from a short one, `seconds` in total."""
     shares = [2.0**number for number in range(_POLLS)]
     return [seconds * share / sum(shares) for share in shares]
-
-
-def _files(changes: Changeset) -> tuple[Uri, ...]:
-    found: dict[Uri, None] = {}
-    for change in changes.changes:
-        match change.kind:
-            case "create" | "edit":
-                found[change.uri] = None
-            case "rename":
-                found[change.new_uri] = None
-            case _:
-                continue
-    return tuple(found)
 
 
 def _errors_in(file: FileDiagnostics) -> Counter[_Error]:

@@ -9,6 +9,7 @@ from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args
 from planloom.execution.effects.proposals import Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea, commit_step
+from planloom.execution.judging import ASK_SECONDS
 from planloom.execution.step_outcomes import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
@@ -69,6 +70,8 @@ class LiteralCalls:
             outcome = await self._commit(run, result, context, checks)
         if not isinstance(outcome, Done):
             return outcome
+        # Nobody is there to mend them, so they are only shown.
+        await checks.new_errors(ASK_SECONDS)
         missing = await checks.staged()
         if missing:
             return Failed(error=" ".join(missing), code="check_failed")

@@ -274,7 +274,9 @@ class ModelWork:
                     f"Its checks were changed to: {'; '.join(map(check_line, step.checks)) or 'none'}.\n"
                 )
                 summary = f"{changed if step.checks_changed else ''}{end.summary}"
-                return Done(shortened(summary), end.answer or end.summary, end.caveat)
+                brings = not step.checks and step.judged is not None and step.judged.errors
+                caveat = end.caveat or ("unchecked" if brings else None)
+                return Done(shortened(summary), end.answer or end.summary, caveat)
             case NeedsAnswer():
                 return Asked(question=end.question, options=end.options)
             case GaveUp():

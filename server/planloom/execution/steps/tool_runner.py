@@ -13,6 +13,7 @@ from planloom.execution.commands.running import CallDenied, CancelledByUser
 from planloom.execution.effects.previous_calls import latest_fates, not_made
 from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea, commit_step
+from planloom.execution.judging import JUDGE_SECONDS
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import WIDE, CallCache
 from planloom.execution.steps.call_records import CallRecord, has_touched, recorded_call
@@ -84,7 +85,7 @@ class StepToolRunner:
                 if tool is RUN_COMMAND and self._context.commands is not None:
                     self._context.commands.expect(await self._commands_among(following))
                 with nullcontext() if tool.limits_own_time else self._context.resolving_once():
-                    result = await self._carry_out(tool, call, record)
+                    result = await self._carry_out(tool, call, following, record)
             except CallDenied as denied:
                 result = record.result = refused(f"{denied.consequence}: {denied.reason} Do without it.")
             except OSError as error:
@@ -150,7 +151,13 @@ class StepToolRunner:
         if self._context.commands is not None:
             self._context.commands.close()
 
-    async def _carry_out(self, tool: Tool, call: ToolCall, record: CallRecord) -> ToolResult:
+    def _is_writing(self, call: ToolCall) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.effect in ("write", "destroy")
+
+    async def _carry_out(
+        self, tool: Tool, call: ToolCall, following: Sequence[ToolCall], record: CallRecord
+    ) -> ToolResult:
         earlier = await self._call_cache.earlier(tool, call.arguments, self._context)
         if earlier is not None:
             record.result, record.deduplicated = earlier, True
@@ -168,6 +175,11 @@ class StepToolRunner:
                 result = result._replace(text=f"{not_made}\n{result.text}")
         await self._call_cache.ran(self._context, result)
         after = self._context.files.changeset()
+        if result.ok and after != before and not any(map(self._is_writing, following)):
+            # A call beside the end of the task has a time of its own, of which the judgement takes a part.
+            seconds = min(JUDGE_SECONDS, self._run.session.settings.execution.completion_timeout_seconds / 2)
+            told = await self._checks.judging.told(seconds)
+            result = result._replace(text=f"{result.text}\n{told}") if told else result
         same = await self._named(tool.writes, call.arguments) if result.ok and after == before else ()
         if result.ok and self._in_doubt:
             self._in_doubt.difference_update(await self._named(tool.paths, call.arguments))
@@ -198,6 +210,8 @@ class StepToolRunner:
             but = f" But these were: {', '.join(made)}." if made else ""
             self._in_doubt = {uri for uri in changes.uris() if fates.get(uri) == "doubtful"}
             return " ".join([f"The changes were not made: {verdict.reason}{but}", *self._to_read()])
+        if verdict.edited:
+            self._checks.changed_by_user()
         names = ", ".join(map(self._run.shown, verdict.denied))
         left_out = (f"The user allowed the other files but not {names}.",) if verdict.denied else ()
         return "\n".join((*left_out, *verdict.edited)) or None
@@ -248,6 +262,10 @@ class StepToolRunner:
     async def failed_checks(self, *, committed: bool) -> tuple[str, ...]:
         """The checks that fail, of those that see `committed` changes or of the others: a sentence and output each."""
         return await (self._checks.made() if committed else self._checks.staged())
+
+    async def new_errors(self) -> str:
+        """The errors that the model should know before a step without checks of its own ends, a line each."""
+        return await self._checks.new_errors()
 
     def looks_done(self) -> bool:
         """Whether the step has changed something or run a command; one whose agent changes nothing, made a call."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from planloom.domain.errors import PlanloomError
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
+from planloom.domain.safety.approvals import Approval
 from planloom.lsp.transport.outgoing import ClientGone, ClientRefused
 from planloom.view import problems
 from planloom.view.actions import SHOW_CHANGES, Button
@@ -96,12 +97,13 @@ class MessagePrompts:
         is_edited = before is not None and before.plan.version != plan.version
         for waiting in [each for each in self._queue if each.plan_id == plan.plan_id]:
             cause = now.get(waiting.cause.key)
-            if cause == waiting.cause and not (cause.kind == "review" and is_edited):
-                continue
+            is_same = cause is not None and _unjudged(cause) == _unjudged(waiting.cause)
             if cause is None:
                 self._queue.remove(waiting)
             else:
                 waiting.cause = cause
+            if is_same and not (waiting.cause.kind == "review" and is_edited):
+                continue
             if self._open is not None and self._open[0] is waiting:
                 self._open[1].cancel()
         known |= {each.cause.key for each in self._queue}
@@ -243,6 +245,15 @@ class MessagePrompts:
         ):
             self._protocol.show_message("info", f"Planloom: {self._documents.place(plan_id)}")
         return chosen
+
+
+def _unjudged(cause: Cause) -> Cause:
+    """A question without what is judged, which may come late: a message that is open is not taken back for it."""
+    about = (
+        each.model_copy(update={"judged": None}) if isinstance(each, Approval) else each
+        for each in cause.about
+    )
+    return cause._replace(about=tuple(about))
 
 
 def _allows(button: Button) -> bool:

@@ -21,6 +21,7 @@ from planloom.lsp.plan_documents.features import View, arguments_of, range_of
 from planloom.service.actions.markdown_text import as_line, as_text, code
 from planloom.tools.registry import Registry, schema
 from planloom.view.changes import kind_words
+from planloom.view.judged import judged_lines
 from planloom.workspace.paths.uris import shown_in
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ async def _step_text(app: Application, view: View, step: Step | None) -> str | N
             # It was answered a moment ago.
             parts.append(as_text(error.message))
         parts += _changes(view, changes, len(approval.files))
+        if approval.judged is not None:
+            parts += map(as_text, judged_lines(approval.judged, plan.workspace_folders, t))
     made = _made(app, view, step.step_id)
     return "\n\n".join([*parts, *([f"**{t('Changed')}**"] if made else []), *made]) or None
 

@@ -102,6 +102,31 @@ class ListPlace(Wire):
     size: Int
 
 
+class NewProblem(Wire):
+    """A problem that a change would bring, at a zero-based line of the text as it would be."""
+
+    uri: str
+    line: Int
+    severity: Literal["error", "warning"]
+    message: str
+    source: Maybe[str] = None
+    code: Maybe[str] = None
+
+
+class Judged(Wire):
+    """What language servers say of a change before it is made: advice, which allows and forbids nothing.
+
+    `by` names who judged, `total` counts the new problems, of which `problems` are the first, errors before warnings.
+    With `unknown`, a sentence, something is not known, or not yet. `headline` says it in a few words.
+    """
+
+    by: str
+    headline: str
+    problems: MaybeMany[NewProblem] = None
+    total: Int
+    unknown: Maybe[str] = None
+
+
 class Approval(Wire):
     """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder."""
 
@@ -124,6 +149,7 @@ class Approval(Wire):
     host: Maybe[str] = None
     plan_changes: MaybeMany[PlanChange] = None
     goes_on: Maybe[Bool] = None
+    judged: Maybe[Judged] = None
 
 
 class EditedFile(Wire):

@@ -208,11 +208,32 @@ class Danger(Wire):
     words: str
 
 
+class ProblemView(Wire):
+    """A problem that a change would bring. `line` counts from 1 in the file as it would be; `kind` is the severity in
+    words."""
+
+    uri: str
+    path: str
+    line: Int
+    severity: Literal["error", "warning"]
+    kind: str
+    message: str
+
+
+class JudgedView(Wire):
+    """What language servers say of a change, in a line, and the problems at their places; `more` counts the others."""
+
+    words: str
+    problems: MaybeMany[ProblemView] = None
+    more: Maybe[str] = None
+
+
 class ApprovalView(Wire):
     """An approval that waits. `allow` and `deny` are the words on its buttons, `refuse` leads to `deny`.
 
     `ahead` and `inFolder` say what it covers if it is allowed for the plan, or in its folder, where it can be. `folder`
     is that of a command. `kinds` say what happens to each of its files, `lost` what is skipped if it is denied.
+    `judged` is what language servers say of the changes, where one judges such files.
     """
 
     approval_id: str
@@ -225,6 +246,7 @@ class ApprovalView(Wire):
     folder: Maybe[str] = None
     kinds: tuple[str, ...]
     lost: Maybe[str] = None
+    judged: Maybe[JudgedView] = None
 
 
 class ContextFill(Wire):

@@ -222,6 +222,8 @@ def _look(
     match step.result.caveat if step.result is not None else None:
         case "unchanged":
             return "unchanged", t("nothing to change")
+        case "unchecked" if step.judged is not None and step.judged.errors:
+            return "warning", t.plural(step.judged.errors, "1 new error is left", "{0} new errors are left")
         case "unchecked":
             return "warning", t("not checked")
         case "command_failed":

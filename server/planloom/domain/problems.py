@@ -50,3 +50,7 @@ class Judged(Value):
         if self.total:
             return counted(self.total, "new problem")
         return "no new problems" if self.unknown is None else "new problems are not yet known"
+
+
+NOT_YET: Final = Judged(by="", unknown="It is being judged.")
+"""Stands where a judgement has not come yet."""
