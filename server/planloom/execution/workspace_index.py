@@ -16,6 +16,9 @@ RESCAN_SECONDS = 5.0
 """How long a step waits for the index to be rebuilt after a command. After that it uses the old index until the
 new one is complete."""
 
+_LISTED_SECONDS = 2.0
+"""How long the first look for files that somebody knows waits for the listing."""
+
 
 class WorkspaceIndex:
     """The index of a session's folders, built in background jobs."""
@@ -33,6 +36,17 @@ class WorkspaceIndex:
             self._index = FileIndex(folders, exclude=exclude, programs=self._session.programs)
             self.rescan()
         return self._index
+
+    async def language_serves(self) -> bool:
+        """Whether somebody probably knows the code of some file of the workspace. Starts nothing."""
+        language = self._session.language
+        if language is None:
+            return False
+        if any(language.serves(document.uri) for document in self._session.view.documents.all()):
+            return True
+        index = self.current()
+        await index.wait_until_listed(_LISTED_SECONDS)
+        return any(language.serves(uri) for uri in await index.kinds())
 
     def rescan(self) -> asyncio.Task[None]:
         """Rebuild the index in the background, even if a build is running: that may have missed the latest changes."""

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple, TypeVar
 
 from planloom.domain.values import Uri
@@ -16,6 +16,7 @@ from planloom.workspace.index.path_table import Hit, PathTable
 from planloom.workspace.index.programs import TRUSTED, Programs
 from planloom.workspace.index.scan import GitFailed, git_deleted, list_folder_tree, walk_files
 from planloom.workspace.paths.roots import Root, path_of
+from planloom.workspace.paths.uris import child
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -147,6 +148,24 @@ class FileIndex:
         """The paths inside a folder ("" is everything), sorted; folders end with a slash."""
         table = self._table
         return await _looked_up(table, lambda: table.below(folder, limit)) if table else ()
+
+    async def kinds(self) -> tuple[Uri, ...]:
+        """A file of each suffix."""
+        table = self._table
+        if table is None:
+            return ()
+
+        def found() -> dict[str, str]:
+            return {PurePosixPath(path).suffix: path for path in table if not path.endswith("/")}
+
+        paths = (await _looked_up(table, found)).values()
+        return tuple(
+            child(root.uri, path.removeprefix(prefix))
+            for root in self.folders
+            for prefix in [self._prefix(root)]
+            for path in paths
+            if path.startswith(prefix)
+        )
 
     async def contains(self, uri: str) -> bool:
         """Whether a file, or anything below a folder, is in the index."""
