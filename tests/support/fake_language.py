@@ -32,8 +32,8 @@ class FakeLanguage:
     """Answers for the files with one suffix in a folder. A name is a symbol where a line declares it.
 
     `judgement` says what changes would bring; `offered` are the actions of any stretch; `renamed` turns the answer to
-    each rename into another; `reported` are the problems of a text; `problem` makes every question fail. `asked` are the
-    questions in their order.
+    each rename into another; `reported` are the problems of a text; `problem` makes every question fail. `asked` are
+    the questions in their order.
     """
 
     def __init__(self, folder: Path, suffix: str = ".py") -> None:

@@ -1,9 +1,9 @@
-"""The tools that ask language servers: symbols are found by name and line, and changes are taken whole or not at all."""
+"""The tools that ask language servers: symbols are found by name, and changes are taken whole or not at all."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.tools.desk import Desk
 FOUR = ("find_symbol", "find_references", "rename_symbol", "code_action")
 MOST_BYTES = 900
 """The bytes within which the four tools stay as models are shown them."""
-CODE = {
+CODE: Mapping[str, str] = {
     "src/shapes.py": "import math\n\n\nclass Square:\n    def area(self):\n        return self.side**2\n\n\n"
     "class Circle:\n    def area(self):\n        return math.pi\n",
     "src/use.py": "from shapes import Square\n\nprint(Square().area())\n",
@@ -30,7 +30,7 @@ CODE = {
 }
 
 
-def desk(folder: Path, files: dict[str, str | bytes] = {**CODE}) -> tuple[Desk, FakeLanguage]:
+def desk(folder: Path, files: Mapping[str, str | bytes] = CODE) -> tuple[Desk, FakeLanguage]:
     made = Desk(folder, files)
     language = FakeLanguage(made.folder)
     made.context.language = language
@@ -122,11 +122,13 @@ async def test_uses_are_grouped_by_file_as_those_of_search_text(tmp_path: Path) 
 
 
 async def test_secret_files_are_never_shown(tmp_path: Path) -> None:
-    at, _ = desk(tmp_path, {"a.py": "def key():\n    pass\n", ".env.py": "", "secrets/.env": "def key(): 1\n"})
+    at, _ = desk(
+        tmp_path, {"a.py": "def key():\n    pass\n", ".env.py": "", "secrets/.env": "def key(): 1\n"}
+    )
     language = FakeLanguage(at.folder, "")
     at.context.language = language
     found = await at.call("find_symbol", name="key")
-    assert [each["path"] for each in found.value] == ["a.py"]  # type: ignore[index, union-attr]
+    assert found.text == "a.py:1-2 function: def key():"
     uses = await at.call("find_references", name="key")
     assert "env" not in uses.text and "[1 place outside of what can be shown]" in uses.text
     renamed = await at.call("rename_symbol", name="key", new_name="lock")
@@ -166,7 +168,7 @@ async def test_edits_for_another_text_than_the_staged_one_are_merged_or_refused_
     at, language = desk(tmp_path)
     shapes, use = (normalized(from_path(at.folder / name)) for name in ("src/shapes.py", "src/use.py"))
     # The answer of an editor, which does not know what is staged.
-    texts = {shapes: str(CODE["src/shapes.py"]), use: str(CODE["src/use.py"])}
+    texts = {shapes: CODE["src/shapes.py"], use: CODE["src/use.py"]}
     whole = (one_edit(0, 19, 25, "Quad"), one_edit(2, 6, 12, "Quad"))
     files = (FileEdits(shapes, (one_edit(3, 6, 12, "Quad"),)), FileEdits(use, whole))
     language.renamed = lambda _: CodeChange(files, texts)
@@ -238,7 +240,7 @@ async def test_edits_of_an_older_version_of_an_open_document_are_refused(tmp_pat
     opened = at.documents.get(uri)
     assert opened is not None
     language.renamed = lambda _: CodeChange(
-        (FileEdits(uri, (one_edit(0, 19, 25, "Quad"),), opened.version - 1),), {uri: str(CODE["src/use.py"])}
+        (FileEdits(uri, (one_edit(0, 19, 25, "Quad"),), opened.version - 1),), {uri: CODE["src/use.py"]}
     )
     result = await at.call("rename_symbol", name="Square", new_name="Quad")
     assert not result.ok and "has changed since" in result.text and not at.changes().changes
@@ -253,7 +255,7 @@ async def test_line_ends_and_wide_characters_stay(tmp_path: Path) -> None:
 
 def action(title: str, at: Desk, edits: tuple[TextEdit, ...], **more: Any) -> CodeAction:
     uri = normalized(from_path(at.folder / "src/use.py"))
-    change = CodeChange((FileEdits(uri, edits),), {uri: str(CODE["src/use.py"])})
+    change = CodeChange((FileEdits(uri, edits),), {uri: CODE["src/use.py"]})
     return CodeAction(title, "source.organizeImports", change, **more)
 
 

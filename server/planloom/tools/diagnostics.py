@@ -79,7 +79,7 @@ async def _judged(uris: Iterable[Uri], context: ToolContext) -> dict[Uri, FileDi
             reported = await context.language.diagnostics((uri,), texts)
         except NotKnown:
             continue
-        found |= {uri: each for each in reported if normalized(each.uri) == uri}
+        found.update((uri, each) for each in reported if normalized(each.uri) == uri)
     return found
 
 

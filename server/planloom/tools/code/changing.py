@@ -147,7 +147,9 @@ async def _staged(
     if isinstance(place, PathRefused):
         return _Refused(place.reason)
     if place.secret or await context.holds_secret(place.uri):
-        return _Refused(f"It would change {place.relative}, which may hold secrets: only a person can do that.")
+        return _Refused(
+            f"It would change {place.relative}, which may hold secrets: only a person can do that."
+        )
     found = await trial.read(place.uri)
     if found.text is None:
         missing = f"There is no file {place.relative} any more."
@@ -163,7 +165,9 @@ async def _staged(
     wrong = next((each for each in file.edits if not _fits(each, index)), None)
     if wrong is not None:
         line = wrong.range.start.line + 1
-        return _Refused(f"An edit of {place.relative} lies outside of its text, at line {line}: use edit_file.")
+        return _Refused(
+            f"An edit of {place.relative} lies outside of its text, at line {line}: use edit_file."
+        )
     try:
         text = apply_edits(base, file.edits, ENCODING)
     except ValueError:

@@ -103,9 +103,9 @@ async def declarations(
         known: Sequence[Symbol] = await language.symbols(place.uri, texts)
         found = tuple(Declared(each, place) for each in known if _is_called(each, name, outer))
         if not found and (lines := _lines_with(text, name)):
-            shown = listed([str(line) for line in lines], _MOST_CANDIDATES)
+            at = listed([str(line) for line in lines], _MOST_CANDIDATES)
             return failed(
-                f"{place.relative} does not declare {_quoted(args.name)}, which stands there in line {shown}. "
+                f"{place.relative} does not declare {_quoted(args.name)}, which stands there in line {at}. "
                 f"Give path as {place.relative}:{lines[0]}."
             )
         where = f" in {place.relative}"
@@ -113,7 +113,7 @@ async def declarations(
         known = await language.named(name, texts)
         same = [each for each in known if each.name == name]
         same = await _refined(same, context, language)
-        found = await _visible([each for each in same if _is_called(each, name, outer)], context)
+        found = await shown([each for each in same if _is_called(each, name, outer)], context)
         where = ""
         if not found and len(name) > _BEGINNING:
             known = [*known, *await language.named(name[:_BEGINNING], texts)]
@@ -195,9 +195,7 @@ async def _refined(found: Sequence[Symbol], context: ToolContext, language: Lang
             continue
         exact |= {(uri, each.name_range.start.line): each for each in own}
         exact |= {(uri, each.range.start.line): each for each in reversed(own)}
-    refined = {
-        _key(better): better for each in found for better in [_better(each, exact.get(_key(each)))]
-    }
+    refined = {_key(better): better for each in found for better in [_better(each, exact.get(_key(each)))]}
     return list(refined.values())
 
 
@@ -209,16 +207,17 @@ def _better(symbol: Symbol, exact: Symbol | None) -> Symbol:
     return exact if exact is not None and exact.name == symbol.name else symbol
 
 
-async def _visible(found: Iterable[Symbol], context: ToolContext) -> tuple[Declared, ...]:
+async def shown(found: Iterable[Symbol], context: ToolContext) -> tuple[Declared, ...]:
+    """The symbols in files that a person may see."""
     places: dict[Uri, ResolvedPath | None] = {}
-    shown: list[Declared] = []
+    visible_ones: list[Declared] = []
     for each in found:
         if each.uri not in places:
             places[each.uri] = await shown_place(each.uri, context)
         place = places[each.uri]
         if place is not None:
-            shown.append(Declared(each, place))
-    return tuple(shown)
+            visible_ones.append(Declared(each, place))
+    return tuple(visible_ones)
 
 
 async def _position(declared: Declared, name: str, context: ToolContext) -> Position:
