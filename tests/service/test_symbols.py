@@ -6,6 +6,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planloom.domain.plans.plan import Plan
 from planloom.domain.text.positions import Position, Range, TextEdit
 from planloom.models.offline.scripted import ScriptedModel, makes, says
@@ -130,3 +132,23 @@ async def test_an_unknown_symbol_fails_a_literal_step_with_names_like_it(tmp_pat
         plan = await at.approve(plan)
         failure = plan.steps[0].result
         assert "There is no symbol `areas`. Names like it: `area`." in str(failure and failure.error)
+
+
+@pytest.mark.parametrize("mode", ["plan", "direct"])
+@pytest.mark.parametrize(
+    "text",
+    ["Rename the function area to surface everywhere", "Benenne die Funktion area überall in surface um"],
+)
+async def test_a_rename_that_is_spelt_out_needs_no_model(tmp_path: Path, mode: Any, text: str) -> None:
+    async with at_work(tmp_path, None) as at:
+        plan = await at.run(text, mode=mode)
+        assert [(step.tool, step.description) for step in plan.steps] == [
+            ("rename_symbol", "Rename area to surface")
+        ]
+        assert (plan.status, texts(at)) == ("completed", renamed())
+
+
+async def test_a_rename_of_a_symbol_stays_work_for_a_model_where_nobody_knows_symbols(tmp_path: Path) -> None:
+    async with studio(tmp_path, FILES) as at:
+        plan = await at.ask("Rename the function area to surface everywhere", mode="plan")
+        assert [step.kind for step in plan.steps] == ["processing"]

@@ -37,16 +37,19 @@ class WorkspaceIndex:
             self.rescan()
         return self._index
 
-    async def language_serves(self) -> bool:
-        """Whether somebody probably knows the code of some file of the workspace. Starts nothing."""
+    def language_serves(self) -> bool:
+        """Whether somebody probably knows the code of some file that was found so far. Starts nothing."""
         language = self._session.language
         if language is None:
             return False
-        if any(language.serves(document.uri) for document in self._session.view.documents.all()):
-            return True
-        index = self.current()
-        await index.wait_until_listed(_LISTED_SECONDS)
-        return any(language.serves(uri) for uri in await index.kinds())
+        opened = (document.uri for document in self._session.view.documents.all())
+        return any(map(language.serves, itertools.chain(opened, self.current().kinds())))
+
+    async def find_language(self) -> bool:
+        """Like `language_serves`, once the files are listed, which is waited for in bounds."""
+        if self._session.language is not None and not self.language_serves():
+            await self.current().wait_until_listed(_LISTED_SECONDS)
+        return self.language_serves()
 
     def rescan(self) -> asyncio.Task[None]:
         """Rebuild the index in the background, even if a build is running: that may have missed the latest changes."""

@@ -37,7 +37,7 @@ class Lacking:
 
     async def _now(self) -> frozenset[Need]:
         lacks: set[Need] = set()
-        if not await self._index.language_serves():
+        if not await self._index.find_language():
             lacks.add("language")
             if not self._session.editor.capabilities.diagnostics:
                 lacks.add("diagnostics")

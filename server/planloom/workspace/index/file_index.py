@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 from planloom.domain.values import Uri
@@ -149,23 +149,10 @@ class FileIndex:
         table = self._table
         return await _looked_up(table, lambda: table.below(folder, limit)) if table else ()
 
-    async def kinds(self) -> tuple[Uri, ...]:
-        """A file of each suffix."""
-        table = self._table
-        if table is None:
-            return ()
-
-        def found() -> dict[str, str]:
-            return {PurePosixPath(path).suffix: path for path in table if not path.endswith("/")}
-
-        paths = (await _looked_up(table, found)).values()
-        return tuple(
-            child(root.uri, path.removeprefix(prefix))
-            for root in self.folders
-            for prefix in [self._prefix(root)]
-            for path in paths
-            if path.startswith(prefix)
-        )
+    def kinds(self) -> Iterator[Uri]:
+        """The URI of a file with each suffix that was found so far, in each folder; there may be no such file."""
+        suffixes = () if self._table is None else tuple(self._table.suffixes)
+        return (child(root.uri, f"file{suffix}") for root in self.folders for suffix in suffixes)
 
     async def contains(self, uri: str) -> bool:
         """Whether a file, or anything below a folder, is in the index."""
