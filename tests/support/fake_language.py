@@ -27,6 +27,9 @@ from planloom.workspace.paths.uris import from_path, normalized, to_path
 
 _DECLARED = re.compile(r"^([ \t]*)(def|class|function)\s+(\w+).*\n?((?:\1[ \t]+.*\n?|\s*\n)*)", re.MULTILINE)
 
+_NOT_CODE = r"\"\"\"(?s:.*?)\"\"\"|\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*"
+"""Strings and comments, whose words are no names."""
+
 
 class FakeLanguage:
     """Answers for the files with one suffix in a folder. A name is a symbol where a line declares it.
@@ -157,4 +160,5 @@ def _range(index: LineIndex, start: int, end: int) -> Range:
 
 def _words(text: str, name: str) -> list[Range]:
     index = LineIndex(text)
-    return [_range(index, *each.span()) for each in re.finditer(rf"\b{re.escape(name)}\b", text)]
+    found = re.finditer(rf"{_NOT_CODE}|\b({re.escape(name)})\b", text)
+    return [_range(index, *each.span(1)) for each in found if each[1] is not None]
