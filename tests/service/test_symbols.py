@@ -23,7 +23,7 @@ FILES = {
     "tests/test_area.py": "from shapes import area\n",
 }
 Call = tuple[str, dict[str, Any]]
-RENAME: Call = ("rename_symbol", {"name": "area", "new_name": "surface"})
+RENAME: Call = ("rename_symbol", {"symbol": "area", "new_name": "surface"})
 DONE: Call = ("task_completed", {"summary": "Renamed."})
 
 
@@ -123,7 +123,12 @@ async def test_a_model_reads_the_problems_of_what_it_has_staged(tmp_path: Path) 
 
 async def test_an_unknown_symbol_fails_a_literal_step_with_names_like_it(tmp_path: Path) -> None:
     steps: Any = [
-        {"id": "x", "description": "Rename it", "tool": RENAME[0], "args": {"name": "areas", "new_name": "b"}}
+        {
+            "id": "x",
+            "description": "Rename it",
+            "tool": RENAME[0],
+            "args": {"symbol": "areas", "new_name": "b"},
+        }
     ]
     async with at_work(
         tmp_path, ScriptedModel([makes(("submit_plan", {"steps": steps})), says("No.")])

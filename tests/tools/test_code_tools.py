@@ -54,7 +54,7 @@ def test_the_four_tools_stay_short_since_every_request_holds_them() -> None:
 
 async def test_a_symbol_is_found_with_its_kind_its_lines_and_its_declaration(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
-    found = await at.call("find_symbol", name="area")
+    found = await at.call("find_symbol", symbol="area")
     assert found.text.splitlines() == [
         "src/shapes.py:5-6 method in Square: def area(self):",
         "src/shapes.py:10-11 method in Circle: def area(self):",
@@ -63,32 +63,32 @@ async def test_a_symbol_is_found_with_its_kind_its_lines_and_its_declaration(tmp
         {"path": "src/shapes.py", "line": 5, "text": "def area(self):"},
         {"path": "src/shapes.py", "line": 10, "text": "def area(self):"},
     ]
-    assert (await at.call("find_symbol", name="Circle.area")).text.startswith("src/shapes.py:10-11 ")
-    assert (await at.call("find_symbol", name="surface", path="src/other.py")).text == (
+    assert (await at.call("find_symbol", symbol="Circle.area")).text.startswith("src/shapes.py:10-11 ")
+    assert (await at.call("find_symbol", symbol="surface", path="src/other.py")).text == (
         "src/other.py:1-2 function: def surface():"
     )
 
 
 async def test_a_name_that_does_not_exist_is_answered_with_those_like_it(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
-    result = await at.call("find_symbol", name="surfaces")
+    result = await at.call("find_symbol", symbol="surfaces")
     assert not result.ok
     assert result.text == "There is no symbol `surfaces`. Names like it: `surface`."
-    assert "in src/use.py" in (await at.call("find_symbol", name="nothing_like_it", path="src/use.py")).text
+    assert "in src/use.py" in (await at.call("find_symbol", symbol="nothing_like_it", path="src/use.py")).text
 
 
 async def test_several_symbols_of_one_name_are_listed_in_the_form_that_the_next_call_takes(
     tmp_path: Path,
 ) -> None:
     at, _ = desk(tmp_path)
-    result = await at.call("rename_symbol", name="area", new_name="size")
+    result = await at.call("rename_symbol", symbol="area", new_name="size")
     assert not result.ok and not at.changes().changes
     assert result.text == (
         "2 symbols are called `area`. Give path as one of: "
         "src/shapes.py:5 (method in Square); src/shapes.py:10 (method in Circle)"
     )
-    assert (await at.call("rename_symbol", name="area", new_name="size", path="src/shapes.py:5")).ok
-    assert not (await at.call("find_references", name="area", path="src/shapes.py")).ok
+    assert (await at.call("rename_symbol", symbol="area", new_name="size", path="src/shapes.py:5")).ok
+    assert not (await at.call("find_references", symbol="area", path="src/shapes.py")).ok
 
 
 @pytest.mark.parametrize(
@@ -104,13 +104,13 @@ async def test_several_symbols_of_one_name_are_listed_in_the_form_that_the_next_
 )
 async def test_a_place_that_does_not_have_the_name_is_told(tmp_path: Path, path: str, said: str) -> None:
     at, _ = desk(tmp_path)
-    result = await at.call("find_references", name="area", path=path)
+    result = await at.call("find_references", symbol="area", path=path)
     assert not result.ok and said in result.text
 
 
 async def test_uses_are_grouped_by_file_as_those_of_search_text(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
-    found = await at.call("find_references", name="Square")
+    found = await at.call("find_references", symbol="Square")
     assert found.text.splitlines() == [
         "src/shapes.py",
         "4\tclass Square:",
@@ -127,18 +127,18 @@ async def test_secret_files_are_never_shown(tmp_path: Path) -> None:
     )
     language = FakeLanguage(at.folder, "")
     at.context.language = language
-    found = await at.call("find_symbol", name="key")
+    found = await at.call("find_symbol", symbol="key")
     assert found.text == "a.py:1-2 function: def key():"
-    uses = await at.call("find_references", name="key")
+    uses = await at.call("find_references", symbol="key")
     assert "env" not in uses.text and "[1 place outside of what can be shown]" in uses.text
-    renamed = await at.call("rename_symbol", name="key", new_name="lock")
+    renamed = await at.call("rename_symbol", symbol="key", new_name="lock")
     assert not renamed.ok and "may hold secrets" in renamed.text and not at.changes().changes
     assert not (await at.call("code_action", path="secrets/.env")).ok
 
 
 async def test_a_rename_is_staged_in_all_files_and_counts_as_read(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
-    result = await at.call("rename_symbol", name="Square", new_name="Quad")
+    result = await at.call("rename_symbol", symbol="Square", new_name="Quad")
     assert result.text == "Renamed Square to Quad: 3 places in 2 files: src/shapes.py (1), src/use.py (2)"
     assert await at.staged("src/use.py") == "from shapes import Quad\n\nprint(Quad().area())\n"
     assert (at.folder / "src/use.py").read_text() == CODE["src/use.py"]
@@ -148,16 +148,16 @@ async def test_a_rename_is_staged_in_all_files_and_counts_as_read(tmp_path: Path
 
 async def test_a_qualified_new_name_is_its_last_part(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
-    assert (await at.call("rename_symbol", name="Circle.area", new_name="Circle.size")).ok
+    assert (await at.call("rename_symbol", symbol="Circle.area", new_name="Circle.size")).ok
     assert "def size(self)" in (await at.staged("src/shapes.py") or "")
-    again = await at.call("rename_symbol", name="surface", new_name="surface")
+    again = await at.call("rename_symbol", symbol="surface", new_name="surface")
     assert not again.ok and "is called that already" in again.text
 
 
 async def test_a_rename_sees_what_is_staged_already(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
     await at.call("write_file", path="src/new.py", content="from other import surface\n")
-    result = await at.call("rename_symbol", name="surface", new_name="skin")
+    result = await at.call("rename_symbol", symbol="surface", new_name="skin")
     assert "src/new.py (1)" in result.text
     assert await at.staged("src/new.py") == "from other import skin\n"
 
@@ -173,12 +173,12 @@ async def test_edits_for_another_text_than_the_staged_one_are_merged_or_refused_
     files = (FileEdits(shapes, (one_edit(3, 6, 12, "Quad"),)), FileEdits(use, whole))
     language.renamed = lambda _: CodeChange(files, texts)
     await at.call("edit_file", path="src/use.py", old_text="print(Square().area())", new_text="print(0)")
-    refused = await at.call("rename_symbol", name="Square", new_name="Quad")
+    refused = await at.call("rename_symbol", symbol="Square", new_name="Quad")
     assert not refused.ok and "touches the same lines" in refused.text
     assert await at.staged("src/shapes.py") == CODE["src/shapes.py"]
 
     language.renamed = lambda _: CodeChange((FileEdits(use, whole[:1]),), texts)
-    assert (await at.call("rename_symbol", name="Square", new_name="Quad")).ok
+    assert (await at.call("rename_symbol", symbol="Square", new_name="Quad")).ok
     assert await at.staged("src/use.py") == "from shapes import Quad\n\nprint(0)\n"
 
 
@@ -228,7 +228,7 @@ async def test_an_answer_that_cannot_be_taken_whole_changes_nothing(tmp_path: Pa
     answer, said = HOSTILE[case]
     uri = normalized(from_path(at.folder / "src/shapes.py"))
     language.renamed = lambda change: answer(at.folder, uri, change)
-    result = await at.call("rename_symbol", name="Square", new_name="Quad")
+    result = await at.call("rename_symbol", symbol="Square", new_name="Quad")
     assert not result.ok and said in result.text
     assert not at.changes().changes
 
@@ -242,14 +242,14 @@ async def test_edits_of_an_older_version_of_an_open_document_are_refused(tmp_pat
     language.renamed = lambda _: CodeChange(
         (FileEdits(uri, (one_edit(0, 19, 25, "Quad"),), opened.version - 1),), {uri: CODE["src/use.py"]}
     )
-    result = await at.call("rename_symbol", name="Square", new_name="Quad")
+    result = await at.call("rename_symbol", symbol="Square", new_name="Quad")
     assert not result.ok and "has changed since" in result.text and not at.changes().changes
 
 
 async def test_line_ends_and_wide_characters_stay(tmp_path: Path) -> None:
     text = "def naïve():\r\n    return '🎈', naïve\r\n"
     at, _ = desk(tmp_path, {"a.py": text.encode()})
-    assert (await at.call("rename_symbol", name="naïve", new_name="plain")).ok
+    assert (await at.call("rename_symbol", symbol="naïve", new_name="plain")).ok
     assert await at.staged("a.py") == text.replace("naïve", "plain")
 
 
@@ -287,7 +287,7 @@ async def test_code_actions_are_listed_and_taken_by_their_title(tmp_path: Path) 
 @pytest.mark.parametrize("tool", FOUR)
 async def test_without_anybody_who_knows_each_tool_says_what_to_do_instead(tmp_path: Path, tool: str) -> None:
     at, language = desk(tmp_path)
-    args = {"path": "src/use.py"} if tool == "code_action" else {"name": "Square"}
+    args = {"path": "src/use.py"} if tool == "code_action" else {"symbol": "Square"}
     more = {"new_name": "Quad"} if tool == "rename_symbol" else {}
     language.problem = "The language server has stopped."
     stopped = await at.call(tool, **args, **more)

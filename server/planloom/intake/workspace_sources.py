@@ -136,7 +136,7 @@ class WorkspaceSources:
             return ()
         try:
             async with asyncio.timeout(SYMBOL_SECONDS):
-                found = await declarations(FindSymbol(name=name), self._context(), language)
+                found = await declarations(FindSymbol(symbol=name), self._context(), language)
         except (NotKnown, TimeoutError):
             return ()
         return () if isinstance(found, ToolResult) else tuple(map(_symbol_place, found))

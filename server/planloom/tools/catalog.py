@@ -196,9 +196,11 @@ READ_DIAGNOSTICS = Tool(
 class OfSymbol(Arguments):
     """A symbol by its name, which may be that of a class before it: `Class.method`. A `path` as `src/app.py:12`, the
     form in which candidates are shown, says a line too, on which the name stands.
+
+    It is not called `name`: that is the tool in the calls that models write as JSON.
     """
 
-    name: str = Field(min_length=1, max_length=MAX_NAME)
+    symbol: str = Field(min_length=1, max_length=MAX_NAME)
     path: str = Field("", max_length=4096)
 
     def place(self) -> tuple[str, int | None]:
@@ -216,7 +218,7 @@ class FindReferences(OfSymbol):
 
 FIND_SYMBOL = Tool(
     name="find_symbol",
-    description="Find where a name is declared.",
+    description="Find declarations.",
     arguments=FindSymbol,
     effect="read",
     run=Later("code.finding", "find_symbol"),
@@ -257,7 +259,7 @@ class TakeCodeAction(Arguments):
 
 RENAME_SYMBOL = Tool(
     name="rename_symbol",
-    description="Rename it in all files.",
+    description="Rename it everywhere.",
     arguments=RenameSymbol,
     effect="write",
     run=Later("code.changing", "rename_symbol"),

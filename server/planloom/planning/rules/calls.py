@@ -204,7 +204,7 @@ def _rename_symbol(match: _Match) -> _Calls:
     old, new = (match.value(name).removesuffix("()") for name in ("old", "new"))
     if not match.names.symbols or not all(map(_SYMBOL.fullmatch, (old, new))):
         raise _NoCall
-    args: Args = {"name": old, "new_name": new}
+    args: Args = {"symbol": old, "new_name": new}
     if match["path"]:
         args["path"] = match.path("path", existing=True)
     yield LiteralCall("rename_symbol", args, f"Rename {old} to {new}")
@@ -437,7 +437,7 @@ def literal_calls(sentence: Masked, names: Names) -> tuple[LiteralCall, ...]:
     return ()
 
 
-_NAMES = frozenset({"path", "new_path", "command", "cwd", "name", "new_name"})
+_NAMES = frozenset({"path", "new_path", "command", "cwd", "symbol", "new_name"})
 
 
 def _is_written(call: LiteralCall, source: str, names: Names) -> bool:

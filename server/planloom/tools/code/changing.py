@@ -45,7 +45,7 @@ async def rename_symbol(args: RenameSymbol, context: ToolContext, language: Lang
         return spot
     new_name = args.new_name.strip()
     # Some models qualify the new name as the old one: A.b to A.c.
-    new_name = parts_of(new_name)[-1] if len(parts_of(args.name)) > 1 else new_name
+    new_name = parts_of(new_name)[-1] if len(parts_of(args.symbol)) > 1 else new_name
     if spot.name == new_name:
         return failed(f"`{visible(spot.name)}` is called that already. Give another new_name.")
     change = await language.rename(spot.place.uri, spot.position, new_name, context.files.texts())

@@ -40,7 +40,7 @@ async def find_symbol(args: FindSymbol, context: ToolContext, language: Language
         value.append({"path": each.place.relative, "line": line + 1, "text": text})
     if len(found) > len(lines):
         lines.append(f"[{len(found) - len(lines)} more; give a path]")
-    return succeeded(f"Found {_name(args.name)} in {counted(len(found), 'place')}", "\n".join(lines), value)
+    return succeeded(f"Found {_name(args.symbol)} in {counted(len(found), 'place')}", "\n".join(lines), value)
 
 
 @asking
@@ -68,7 +68,7 @@ async def find_references(args: FindReferences, context: ToolContext, language: 
     shown = sorted(hits.values(), key=lambda hit: (hit.name, hit.line))
     counts = Counter(hit.name for hit in shown)
     notes = [f"[{counted(hidden, 'place')} outside of what can be shown]"] if hidden else []
-    name = _name(parts_of(args.name)[-1])
+    name = _name(parts_of(args.symbol)[-1])
     if not shown:
         return succeeded(
             f"Found no use of {name}", "\n".join([f"Nothing is known to use {name}.", *notes]), []

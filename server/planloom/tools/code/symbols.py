@@ -94,7 +94,7 @@ async def declarations(
     """The symbols with just this name, in a file or the workspace; if there is none, names like it."""
     path, _ = args.place()
     texts = context.files.texts()
-    *outer, name = parts_of(args.name)
+    *outer, name = parts_of(args.symbol)
     if path:
         file = await file_of(path, context)
         if isinstance(file, ToolResult):
@@ -105,7 +105,7 @@ async def declarations(
         if not found and (lines := _lines_with(text, name)):
             at = listed([str(line) for line in lines], _MOST_CANDIDATES)
             return failed(
-                f"{place.relative} does not declare {_quoted(args.name)}, which stands there in line {at}. "
+                f"{place.relative} does not declare {_quoted(args.symbol)}, which stands there in line {at}. "
                 f"Give path as {place.relative}:{lines[0]}."
             )
         where = f" in {place.relative}"
@@ -121,13 +121,13 @@ async def declarations(
         return found
     near = _near(name, known)
     like = f" Names like it: {', '.join(map(_quoted, near))}." if near else " Use search_text to look for it."
-    return failed(f"There is no symbol {_quoted(args.name)}{where}.{like}")
+    return failed(f"There is no symbol {_quoted(args.symbol)}{where}.{like}")
 
 
 async def meant(args: OfSymbol, context: ToolContext, language: Language) -> Spot | ToolResult:
     """The one symbol that a call means. If several have its name, the answer lists them."""
     path, line = args.place()
-    name = parts_of(args.name)[-1]
+    name = parts_of(args.symbol)[-1]
     if path and line is not None:
         file = await file_of(path, context)
         if isinstance(file, ToolResult):

@@ -15,7 +15,7 @@ _WRITING: Final = frozenset(
     {"write_file", "edit_file", "create_folder", "rename_path", "rename_symbol", "code_action"}
 )
 """Tools whose effects are not asked about where only risky changes are reviewed."""
-_TELLING: Final = ("name", "path", "command", "old_path", "pattern", "query", "url")
+_TELLING: Final = ("symbol", "path", "command", "old_path", "pattern", "query", "url")
 """The most telling arguments of calls, the first that a call has."""
 
 
