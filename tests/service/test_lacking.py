@@ -170,6 +170,6 @@ async def test_only_a_model_that_can_change_the_rest_of_its_plan_is_told_how(
 
 
 def test_a_tool_that_is_not_shown_can_still_be_called() -> None:
-    tools = builtin().where({"repository"}).before_commands().only({"read"})
+    tools = builtin().where({"repository", "language"}).before_commands().only({"read"})
     assert not OF_GIT & {spec.name for spec in tools.specs()}
     assert set(tools.names()) >= OF_GIT and set(tools.rules()) >= OF_GIT
