@@ -157,3 +157,18 @@ async def test_a_rename_of_a_symbol_stays_work_for_a_model_where_nobody_knows_sy
     async with studio(tmp_path, FILES) as at:
         plan = await at.ask("Rename the function area to surface everywhere", mode="plan")
         assert [step.kind for step in plan.steps] == ["processing"]
+
+
+async def test_a_symbol_is_completed_and_attached_by_its_name(tmp_path: Path) -> None:
+    model = ScriptedModel([makes(("final_answer", {"text": "It squares."}))])
+    async with at_work(tmp_path, model) as at:
+        await at.app.index.current().wait_until_listed(5)
+        offered = await at.app.references.complete("Explain @are", 12, 10, None)
+        assert ("area", "symbol", "@area") in [
+            (item.label, item.kind, item.insert_text) for item in offered.items
+        ]
+        plan = await at.run("Explain @area", mode="direct")
+        (attached,) = plan.attachments
+        assert (attached.reference, attached.label) == ("@area", "src/shapes.py")
+        asked = "\n".join(message.text for message in model.requests[0].messages)
+        assert "def area(side):" in asked and "from shapes import area" not in asked

@@ -13,7 +13,7 @@ from planloom.domain.text.positions import Position, Range, TextEdit
 from planloom.domain.values import Uri
 from planloom.tools.registry import builtin
 from planloom.tools.tool import ToolResult
-from planloom.workspace.language import CodeAction, CodeChange, FileEdits
+from planloom.workspace.language import CodeAction, CodeChange, FileEdits, Symbol, Texts
 from planloom.workspace.paths.uris import from_path, normalized
 from tests.support.fake_language import FakeLanguage
 from tests.tools.desk import Desk
@@ -295,3 +295,38 @@ async def test_without_anybody_who_knows_each_tool_says_what_to_do_instead(tmp_p
     at.context.language = None
     alone: ToolResult = await at.call(tool, **args, **more)
     assert not alone.ok and "search_text" in alone.text
+
+
+@pytest.mark.parametrize(
+    ("name", "container", "asked"),
+    [
+        ("area(int) : double", "shapes.Square", "Square.area"),
+        ("(*Square).area", "", "Square.area"),
+        ("shapes.Square.area", "example.org/shapes", "Square.area"),
+        ("area", "impl<T> Shape for Square<T>", "Square::area"),
+        ("area<T>(T)", "", "area"),
+        ("area", "", "Square.area"),
+    ],
+)
+async def test_a_symbol_is_found_however_its_server_writes_it(
+    tmp_path: Path, name: str, container: str, asked: str
+) -> None:
+    at, _ = desk(tmp_path)
+    uri = normalized(from_path(at.folder / "src/shapes.py"))
+    line = Range(start=Position(line=4, character=0), end=Position(line=5, character=10))
+    symbol = Symbol(name, "method", uri, line, line, container)
+    below = Range(start=Position(line=9, character=0), end=Position(line=10, character=10))
+    circle = Symbol(name.replace("Square", "Circle"), "method", uri, below, below, "Circle")
+
+    class Server(FakeLanguage):
+        async def named(self, name: str, texts: Texts) -> tuple[Symbol, ...]:
+            return (symbol,) if not container and "Square" not in symbol.name else (circle, symbol)
+
+        async def symbols(self, uri: Uri, texts: Texts) -> tuple[Symbol, ...]:
+            return ()
+
+    at.context.language = Server(at.folder)
+    assert (await at.call("find_symbol", symbol=asked)).text.startswith("src/shapes.py:5-6 method")
+    assert "def size(self)" not in (await at.staged("src/shapes.py") or "")
+    assert (await at.call("rename_symbol", symbol=asked, new_name="size")).ok
+    assert "def size(self)" in (await at.staged("src/shapes.py") or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import wraps
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +28,9 @@ _MOST_NEAR: Final = 3
 _BEGINNING: Final = 3
 """Letters of a name by which others like it are looked for."""
 _LONGEST_LINE: Final = 200
+_WORD: Final = re.compile(r"[\w$]+")
+_PARAMETERS: Final = re.compile(r"(?<=[\w$>])[(<].*")
+_GENERICS: Final = re.compile(r"<[^<>]*>")
 
 _Run = Callable[[Any, ToolContext], Awaitable[ToolResult]]
 _Ask = Callable[[Any, ToolContext, Language], Awaitable[ToolResult]]
@@ -111,7 +115,7 @@ async def declarations(
         where = f" in {place.relative}"
     else:
         known = await language.named(name, texts)
-        same = [each for each in known if each.name == name]
+        same = [each for each in known if _is_called(each, name)]
         same = await _refined(same, context, language)
         found = await shown([each for each in same if _is_called(each, name, outer)], context)
         where = ""
@@ -173,38 +177,40 @@ def word_of(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
 
 
-def _is_called(symbol: Symbol, name: str, outer: Sequence[str]) -> bool:
+def _is_called(symbol: Symbol, name: str, outer: Sequence[str] = ()) -> bool:
     """Whether a symbol has this name, and stands in what is called `outer`, as far as that is known."""
-    if symbol.name != name:
+    if symbol.name != name and _own_name(symbol) != name:
         return False
-    container = parts_of(symbol.container)
-    compared = min(len(outer), len(container))
-    return not compared or container[-compared:] == list(outer[-compared:])
+    around = _words(symbol)[:-1]
+    compared = min(len(outer), len(around))
+    return not compared or around[-compared:] == list(outer[-compared:])
+
+
+def _own_name(symbol: Symbol) -> str:
+    return _words(symbol)[-1]
+
+
+def _words(symbol: Symbol) -> list[str]:
+    """The names in that of a symbol and of what it stands in, of which servers make `area(int)`, `(*Square).Area` or
+    `impl Shape for Square`."""
+    name = _PARAMETERS.sub("", symbol.name)
+    return [*_WORD.findall(_GENERICS.sub("", symbol.container)), *(_WORD.findall(name) or [symbol.name])]
 
 
 async def _refined(found: Sequence[Symbol], context: ToolContext, language: Language) -> list[Symbol]:
-    """Symbols of the workspace as the symbols of their files say: a search by name may not know their whole range."""
-    texts, by_file = context.files.texts(), dict.fromkeys(normalized(each.uri) for each in found)
-    exact: dict[tuple[str, int], Symbol] = {}
-    for uri in [*by_file][:_MOST_FILES]:
+    """Symbols of the workspace as their files have them, each once: a search by name may not know their whole range."""
+    texts = context.files.texts()
+    exact: dict[tuple[Uri, str, int], Symbol] = {}
+    for uri in [*dict.fromkeys(normalized(each.uri) for each in found)][:_MOST_FILES]:
         if await shown_place(uri, context) is None:
             continue
-        try:
-            own = await language.symbols(uri, texts)
-        except NotKnown:
-            continue
-        exact |= {(uri, each.name_range.start.line): each for each in own}
-        exact |= {(uri, each.range.start.line): each for each in reversed(own)}
-    refined = {_key(better): better for each in found for better in [_better(each, exact.get(_key(each)))]}
-    return list(refined.values())
-
-
-def _key(symbol: Symbol) -> tuple[str, int]:
-    return normalized(symbol.uri), symbol.name_range.start.line
-
-
-def _better(symbol: Symbol, exact: Symbol | None) -> Symbol:
-    return exact if exact is not None and exact.name == symbol.name else symbol
+        with suppress(NotKnown):
+            for each in await language.symbols(uri, texts):
+                for line in (each.name_range.start.line, each.range.start.line):
+                    exact.setdefault((uri, _own_name(each), line), each)
+    keys = {(normalized(each.uri), _own_name(each), each.name_range.start.line): each for each in found}
+    refined = [exact.get(key, each) for key, each in keys.items()]
+    return list({(each.uri, each.name_range.start): each for each in refined}.values())
 
 
 async def shown(found: Iterable[Symbol], context: ToolContext) -> tuple[Declared, ...]:
@@ -238,7 +244,7 @@ def _lines_with(text: str, name: str) -> list[int]:
 
 def _near(name: str, known: Iterable[Symbol]) -> list[str]:
     """The names that are most like one."""
-    names = {each.name.casefold(): each.name for each in known}
+    names = {_own_name(each).casefold(): _own_name(each) for each in known}
     return [names[each] for each in difflib.get_close_matches(name.casefold(), names, _MOST_NEAR)]
 
 
