@@ -11,10 +11,14 @@ import pytest
 
 from planloom.domain.text.positions import Position, Range, TextEdit
 from planloom.domain.values import Uri
+from planloom.tools.context import ToolContext
 from planloom.tools.registry import builtin
 from planloom.tools.tool import ToolResult
 from planloom.workspace.language import CodeAction, CodeChange, FileEdits, Symbol, Texts
+from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.paths.uris import from_path, normalized
+from planloom.workspace.staged.overlay import Overlay
+from planloom.workspace.view import WorkspaceView
 from tests.support.fake_language import FakeLanguage
 from tests.tools.desk import Desk
 
@@ -330,3 +334,18 @@ async def test_a_symbol_is_found_however_its_server_writes_it(
     assert "def size(self)" not in (await at.staged("src/shapes.py") or "")
     assert (await at.call("rename_symbol", symbol=asked, new_name="size")).ok
     assert "def size(self)" in (await at.staged("src/shapes.py") or "")
+
+
+async def test_in_several_folders_a_path_begins_with_that_of_its_folder(tmp_path: Path) -> None:
+    at, language = desk(tmp_path / "one")
+    other = Desk(tmp_path / "two", {"src/shapes.py": "class Square:\n    pass\n"})
+    roots = Roots((root_at(at.folder), root_at(other.folder)))
+    view = WorkspaceView(roots, at.documents)
+    at.context = ToolContext(files=Overlay(view), roots=roots, language=language)
+    language.folder = tmp_path
+    several = await at.call("rename_symbol", symbol="Square", new_name="Quad")
+    assert "one/src/shapes.py:4 (class); two/src/shapes.py:1 (class)" in several.text
+    uses = await at.call("find_references", symbol="Square", path="two/src/shapes.py:1")
+    assert "one/src/use.py\n1\tfrom shapes import Square" in uses.text
+    renamed = await at.call("rename_symbol", symbol="Square", new_name="Quad", path="two/src/shapes.py:1")
+    assert "two/src/shapes.py (1)" in renamed.text

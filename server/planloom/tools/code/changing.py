@@ -13,7 +13,7 @@ from planloom.domain.text.hidden_characters import visible
 from planloom.domain.text.positions import LineIndex, Position, Range, TextEdit, apply_edits
 from planloom.domain.values import Uri
 from planloom.tools.catalog import RenameSymbol, TakeCodeAction
-from planloom.tools.code.symbols import asking, file_of, meant, parts_of
+from planloom.tools.code.symbols import asking, file_of, meant, parts_of, path_in
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import unreadable
 from planloom.tools.terminal_text import plain
@@ -150,6 +150,7 @@ async def _staged(
         return _Refused(
             f"It would change {place.relative}, which may hold secrets: only a person can do that."
         )
+    place = place._replace(relative=path_in(place, context))
     found = await trial.read(place.uri)
     if found.text is None:
         missing = f"There is no file {place.relative} any more."

@@ -10,7 +10,7 @@ from planloom.domain.text.hidden_characters import visible
 from planloom.domain.text.positions import LineIndex
 from planloom.domain.values import Json
 from planloom.tools.catalog import FindReferences, FindSymbol
-from planloom.tools.code.symbols import asking, declarations, meant, parts_of, shown_place, text_of
+from planloom.tools.code.symbols import asking, declarations, meant, parts_of, path_in, shown_place, text_of
 from planloom.tools.context import ToolContext
 from planloom.tools.search.search_files import Hit, SearchResult, rendered
 from planloom.tools.tool import ToolResult, succeeded
@@ -36,8 +36,8 @@ async def find_symbol(args: FindSymbol, context: ToolContext, language: Language
         first, line, last = symbol.range.start.line, symbol.name_range.start.line, symbol.range.end.line
         text = index.line_text(line).strip()[:_LONGEST_LINE]
         span = f"{first + 1}-{last + 1}" if last > first else f"{line + 1}"
-        lines.append(f"{visible(each.place.relative)}:{span} {each.words}: {visible(text)}")
-        value.append({"path": each.place.relative, "line": line + 1, "text": text})
+        lines.append(f"{visible(each.path)}:{span} {each.words}: {visible(text)}")
+        value.append({"path": each.path, "line": line + 1, "text": text})
     if len(found) > len(lines):
         lines.append(f"[{len(found) - len(lines)} more; give a path]")
     return succeeded(f"Found {_name(args.symbol)} in {counted(len(found), 'place')}", "\n".join(lines), value)
@@ -56,8 +56,9 @@ async def find_references(args: FindReferences, context: ToolContext, language: 
     for each in places:
         if each.uri not in indexes:
             place = await shown_place(each.uri, context)
-            known = None if place is None else (place.relative, LineIndex(await text_of(place.uri, context)))
-            indexes[each.uri] = known
+            indexes[each.uri] = (
+                (path_in(place, context), LineIndex(await text_of(place.uri, context))) if place else None
+            )
         file = indexes[each.uri]
         if file is None or each.range.start.line >= file[1].line_count:
             hidden += 1

@@ -37,15 +37,16 @@ _Ask = Callable[[Any, ToolContext, Language], Awaitable[ToolResult]]
 
 
 class Declared(NamedTuple):
-    """A symbol with its file, where a person may see it."""
+    """A symbol with its file, which a person may see, and the path by which a call names that."""
 
     symbol: Symbol
     place: ResolvedPath
+    path: str
 
     @property
     def at(self) -> str:
         """Its file and line, in the form in which a call can name it."""
-        return f"{visible(self.place.relative)}:{self.symbol.name_range.start.line + 1}"
+        return f"{visible(self.path)}:{self.symbol.name_range.start.line + 1}"
 
     @property
     def words(self) -> str:
@@ -105,12 +106,14 @@ async def declarations(
             return file
         place, text = file
         known: Sequence[Symbol] = await language.symbols(place.uri, texts)
-        found = tuple(Declared(each, place) for each in known if _is_called(each, name, outer))
+        found = tuple(
+            Declared(each, place, path_in(place, context)) for each in known if _is_called(each, name, outer)
+        )
         if not found and (lines := _lines_with(text, name)):
             at = listed([str(line) for line in lines], _MOST_CANDIDATES)
             return failed(
                 f"{place.relative} does not declare {_quoted(args.symbol)}, which stands there in line {at}. "
-                f"Give path as {place.relative}:{lines[0]}."
+                f"Give path as {path_in(place, context)}:{lines[0]}."
             )
         where = f" in {place.relative}"
     else:
@@ -165,6 +168,12 @@ async def shown_place(uri: str, context: ToolContext) -> ResolvedPath | None:
     if isinstance(place, PathRefused) or place.secret or await context.holds_secret(place.uri):
         return None
     return place
+
+
+def path_in(place: ResolvedPath, context: ToolContext) -> str:
+    """The path by which a call names a place, also if several folders are open."""
+    several = len(context.roots.folders) > 1
+    return f"{place.root.name}/{place.relative}" if several else place.relative
 
 
 def parts_of(name: str) -> list[str]:
@@ -222,7 +231,7 @@ async def shown(found: Iterable[Symbol], context: ToolContext) -> tuple[Declared
             places[each.uri] = await shown_place(each.uri, context)
         place = places[each.uri]
         if place is not None:
-            visible_ones.append(Declared(each, place))
+            visible_ones.append(Declared(each, place, path_in(place, context)))
     return tuple(visible_ones)
 
 
