@@ -42,7 +42,7 @@ _NOTES = f"""\
   next call gives one of these as its path. `code_action` lists what a language server offers, and makes what has a
   title. Edits that a language server computes are staged like any others, all of them or none: an answer with edits
   outside of the workspace or of the text, with edits that overlap, with renames of files, or against a text in which
-  the same lines have changed, changes nothing.
+  the same lines have changed, changes nothing. What one call saves is [measured](conversation.md#figures).
 - **Tools that cannot work** are not shown to models: git's where no workspace folder lies in a repository, the four
   for symbols where no language server is known for any file of the workspace, `read_diagnostics` where neither the
   editor nor such a server reports problems, as on the command line. That is looked up once for each plan, so
