@@ -123,7 +123,7 @@ class FakeLanguage:
 
     def _uris(self, texts: Texts) -> list[Uri]:
         found = self.folder.rglob(f"*{self.suffix}")
-        files = {normalized(from_path(path)) for path in found if path.is_file()}
+        files = {normalized(from_path(path)) for path in found if path.is_file() and ".git" not in path.parts}
         files |= {uri for uri, text in texts.items() if text is not None and self.serves(uri)}
         return sorted(uri for uri in files if texts.get(uri, "") is not None)
 

@@ -24,6 +24,7 @@ NO_LANGUAGE: Final = "Nothing here knows the symbols of the code. Use search_tex
 _MOST_FILES: Final = 10
 """Files whose symbols are asked for, to know where those of a workspace begin and end."""
 _MOST_CANDIDATES: Final = 20
+_MOST_COMPARED: Final = 500
 _MOST_NEAR: Final = 3
 _BEGINNING: Final = 3
 """Letters of a name by which others like it are looked for."""
@@ -126,7 +127,7 @@ async def declarations(
             known = [*known, *await language.named(name[:_BEGINNING], texts)]
     if found:
         return found
-    near = _near(name, known)
+    near = _near(name, await shown(known[:_MOST_COMPARED], context))
     like = f" Names like it: {', '.join(map(_quoted, near))}." if near else " Use search_text to look for it."
     return failed(f"There is no symbol {_quoted(args.symbol)}{where}.{like}")
 
@@ -251,9 +252,9 @@ def _lines_with(text: str, name: str) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _near(name: str, known: Iterable[Symbol]) -> list[str]:
+def _near(name: str, known: Iterable[Declared]) -> list[str]:
     """The names that are most like one."""
-    names = {_own_name(each).casefold(): _own_name(each) for each in known}
+    names = {own.casefold(): own for each in known for own in [_own_name(each.symbol)]}
     return [names[each] for each in difflib.get_close_matches(name.casefold(), names, _MOST_NEAR)]
 
 
