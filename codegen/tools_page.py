@@ -22,7 +22,7 @@ _EFFECTS = {
 }
 _FOLLOWS = "Concerns only commands that the plan was allowed to start, and runs without asking."
 
-MOST_BYTES = 5_450
+MOST_BYTES = 6_350
 """The bytes within which all tools stay as models are shown them."""
 
 _NOTES = f"""\
@@ -37,8 +37,15 @@ _NOTES = f"""\
 - **Git** is read without a shell and only in trusted folders. Filters, text converters and other programs that the
   repository's own settings name do not run; files that may hold secrets are left out of diffs. What is staged or
   unsaved, which git cannot see, is added.
-- **Tools that cannot work** are not shown to models: git's where no workspace folder lies in a repository,
-  `read_diagnostics` where the editor reports none, as on the command line. That is looked up once for each plan, so
+- **Symbols** are named, never counted to: a model knows names and lines, not columns. `rename_symbol` and
+  `find_references` take the one symbol with a name; if several have it, the answer lists them as `path:line`, and the
+  next call gives one of these as its path. `code_action` lists what a language server offers, and makes what has a
+  title. Edits that a language server computes are staged like any others, all of them or none: an answer with edits
+  outside of the workspace or of the text, with edits that overlap, with renames of files, or against a text in which
+  the same lines have changed, changes nothing. What one call saves is [measured](conversation.md#figures).
+- **Tools that cannot work** are not shown to models: git's where no workspace folder lies in a repository, the four
+  for symbols where no language server is known for any file of the workspace, `read_diagnostics` where neither the
+  editor nor such a server reports problems, as on the command line. That is looked up once for each plan, so
   that its requests begin alike. A call of such a tool is still taken, and says what is lacking.
 - **Commands in the background** are for servers and watchers, which `run_command` would wait for in vain: three tools
   with the parts that Codex and Claude Code have, without input. `read_output` gives only what is new, waits for it, and

@@ -20,6 +20,7 @@ from planloom.workspace.editor import (
     SaveAnswer,
 )
 from planloom.workspace.index.file_index import FileIndex
+from planloom.workspace.language import Language
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.paths.uris import from_path
 from planloom.workspace.view import WorkspaceView
@@ -73,7 +74,10 @@ class World:
         self.documents = DocumentStore()
         self.view = WorkspaceView(self.roots, self.documents)
         self.index: FileIndex | None = None
-        self.sources = WorkspaceSources(self.view, lambda: self.index, lambda: editor)
+        self.language: Language | None = None
+        self.sources = WorkspaceSources(
+            self.view, lambda: self.index, lambda: editor, language=lambda: self.language
+        )
 
     def write(self, files: dict[str, str | bytes]) -> None:
         for name, content in files.items():

@@ -27,6 +27,7 @@ from planloom.models.offline.scripted import ALL, ScriptedCall, Turn
 from planloom.models.port import ModelRequest
 from planloom.models.providers.openai_compatible import OpenAICompatible
 from planloom.workspace.index.programs import environment
+from tests.support.fake_language import FakeLanguage
 from tests.support.studio import InterruptedModel, Studio, studio
 
 JOURNEYS = Path(__file__).parent
@@ -117,13 +118,16 @@ class Goal(Value):
 
 
 class Journey(Value):
-    """A journey as its file describes it. `reviews` are what the user says to the versions before the approved one."""
+    """A journey as its file describes it. `reviews` are what the user says to the versions before the approved one.
+    `language`: a language server knows the code.
+    """
 
     name: str
     request: str
     mode: str = "auto"
     repository: str
     git: bool = False
+    language: bool = False
     goal: Goal = Goal()
     before: tuple[Change, ...] = ()
     answers: tuple[Answer, ...] = ()
@@ -216,8 +220,15 @@ async def play(journey: Journey, folder: Path, settings: Mapping[str, Any] = Map
     turns = tuple(turn for each in journey.turns for turn in each.repeated())
     meanwhile: dict[int, Callable[[], Awaitable[Any]]] = {}
     model = InterruptedModel([Turn(text=turn.text, calls=turn.calls) for turn in turns], meanwhile)
+    language = FakeLanguage(folder / "workspace") if journey.language else None
     with python_on_path(folder):
-        async with studio(folder, model=model, settings={**_SETTINGS, **settings}, patience=_PATIENCE) as at:
+        async with studio(
+            folder,
+            model=model,
+            settings={**_SETTINGS, **settings},
+            patience=_PATIENCE,
+            language=language,
+        ) as at:
             meanwhile |= {
                 n: partial(_say, at, turn.says) for n, turn in enumerate(turns, start=1) if turn.says
             }

@@ -193,7 +193,25 @@ def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
         ),
         ("move a.py to src/", [call("rename_path", path="a.py", new_path="src/a.py")]),
         ("move @a.py into the folder src", [call("rename_path", path="a.py", new_path="src/a.py")]),
-        ("rename the function foo to bar", None),
+        ("rename the function foo to bar", [call("rename_symbol", symbol="foo", new_name="bar")]),
+        ("Rename class X to Y everywhere.", [call("rename_symbol", symbol="X", new_name="Y")]),
+        ("rename the method A.b to c in all files", [call("rename_symbol", symbol="A.b", new_name="c")]),
+        (
+            "Rename the function `area()` in src/a.py to `surface`",
+            [call("rename_symbol", symbol="area", new_name="surface", path="src/a.py")],
+        ),
+        (
+            "Benenne die Funktion area überall in surface um",
+            [call("rename_symbol", symbol="area", new_name="surface")],
+        ),
+        (
+            "rename function a to b, then run `make test`",
+            [call("rename_symbol", symbol="a", new_name="b"), call("run_command", command="make test")],
+        ),
+        ("rename function a to something better", None),
+        ("rename the function a to b, and keep a as an alias", None),
+        ("rename the type of a to b", None),
+        ("rename file a.py to b.py", [call("rename_path", path="a.py", new_path="b.py")]),
         ("Rename folder a to b", [call("rename_path", path="a", new_path="b")]),
         ("Write file a.txt with content:\nline one\nline two", [write("a.txt", "line one\nline two\n")]),
         ("Write file a.txt with content two  spaces", None),
@@ -427,6 +445,11 @@ def test_time_is_linear(piece: str) -> None:
 
     size = rounds(50_000, 200_000)
     assert seconds(size) < max(seconds(size // 10), 0.01) * 60
+
+
+def test_a_symbol_is_renamed_in_words_where_nobody_knows_symbols() -> None:
+    (step,) = plan_by_rules("rename class X to Y", TOOLS.where({"language"}))
+    assert step.kind == "processing"
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def test_paths_stay_in_the_workspace() -> None:
 
 def test_the_schema_of_all_tools_stays_small_since_every_plan_request_holds_it() -> None:
     size = len(json.dumps(plan_schema(builtin().before_commands()), separators=(",", ":")))
-    assert size < 5_100, "shorten the arguments of the tools in tools/catalog.py, or raise the bound here"
+    assert size < 5_700, "shorten the arguments of the tools in tools/catalog.py, or raise the bound here"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from planloom.tools.registry import builtin
 from planloom.tools.tool import Tool
+from tests.support.fake_language import FakeLanguage
 from tests.tools.desk import Desk
 
 SECRET = "hush-4711"
@@ -40,14 +41,16 @@ async def test_a_tool_shows_no_secret(tool: Tool, tmp_path: Path, monkeypatch: p
     desk = Desk(tmp_path, {".env": f"KEY={SECRET}-before\n", "a.txt": "x\n"})
     for args in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "Begin")):
         await asyncio.to_thread(subprocess.run, [*GIT, *args], cwd=desk.folder, check=True)
-    (desk.folder / ".env").write_text(f"KEY={SECRET}\n", encoding="utf-8")
+    secret = f"KEY={SECRET}\ndef hush_4711(): return '{SECRET}'\n"
+    (desk.folder / ".env").write_text(secret, encoding="utf-8")
+    desk.context.language = FakeLanguage(desk.folder, "")
     for args in calls(tool):
         try:
             arguments = tool.arguments.model_validate(args)
         except ValidationError:
             continue
         result = await tool.run(arguments, desk.context)
-        assert SECRET not in str(result), (
+        assert SECRET not in str(result).replace("_", "-"), (
             f"{tool.name} shows a secret: it must fail for a place whose `secret` is set, as `read_spans` of "
             f"tools/files/reading.py does, leave out names that `is_secret`, and not read the environment: {args}"
         )

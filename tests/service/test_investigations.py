@@ -80,7 +80,7 @@ async def test_a_small_request_is_planned_in_one_request(tmp_path: Path) -> None
         assert plan.estimated_duration is not None and plan.estimated_duration < 20
         (request,) = model.requests
         assert request.response_schema is None and request.max_tokens is None
-        names = [tool.name for tool in builtin().where({"repository"}).shown()]
+        names = [tool.name for tool in builtin().where({"repository", "language"}).shown()]
         controls = ("task_completed", "ask_user", "submit_plan")
         assert tuple(tool.name for tool in request.tools) == (*names, *controls)
         assert "greet.py" in request.messages[1].text and REQUEST in request.messages[1].text
@@ -161,7 +161,7 @@ async def test_a_planner_whose_conversation_is_not_continued_has_only_tools_that
     model = ScriptedModel([makes(("write_file", {"path": "greet.py", "content": "gone"})), submits()])
     async with studio(tmp_path, FILES, model=model, settings=ALONE) as at:
         assert (await at.ask(REQUEST, mode="plan")).status == "pending_approval"
-        reading = builtin().where({"repository"}).only(READ_ONLY).shown()
+        reading = builtin().where({"repository", "language"}).only(READ_ONLY).shown()
         names = [tool.name for tool in reading]
         assert [tool.name for tool in model.requests[0].tools] == [*names, "submit_plan", "ask_user"]
         assert "[FAILED] There is no tool 'write_file'" in model.requests[1].messages[-1].text

@@ -14,11 +14,13 @@ from planloom.models.offline.scripted import ALL, ScriptedModel, Turn, makes, sa
 from planloom.models.port import Capabilities, ModelRequest
 from planloom.tools.registry import builtin
 from tests.support.fake_editor import EVERYTHING
+from tests.support.fake_language import FakeLanguage
 from tests.support.studio import studio
 
 OF_GIT = {"git_status", "git_diff", "git_log"}
 OF_EDITOR = {"read_diagnostics"}
-NEEDY = OF_GIT | OF_EDITOR
+OF_LANGUAGE = {"find_symbol", "find_references", "rename_symbol", "code_action"}
+NEEDY = OF_GIT | OF_EDITOR | OF_LANGUAGE
 OF_BACKGROUND = {"read_output", "stop_command"}
 STEP = {"id": "note", "description": "Write a note"}
 CONSTRAINED = ALL._replace(tools=False)
@@ -72,7 +74,7 @@ def offered(request: ModelRequest) -> set[str]:
         ("", False, set[str]()),
         ("", True, OF_EDITOR),
         ("workspace/.git", False, OF_GIT),
-        (".git", True, NEEDY),
+        (".git", True, OF_GIT | OF_EDITOR),
     ],
     ids=["nothing", "an editor's diagnostics", "a repository", "a repository above, and diagnostics"],
 )
@@ -87,6 +89,29 @@ async def test_a_model_is_told_of_the_tools_that_can_work(
     async with studio(tmp_path, model=model, capabilities=capabilities) as at:
         await at.ask("Write a note", mode=mode)
         assert [told(request) for request in model.requests[:1]] == [expected]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"src/a.py": ""}, OF_LANGUAGE | OF_EDITOR),
+        ({"a.md": ""}, set[str]()),
+        ({}, set[str]()),
+    ],
+    ids=["a file that is served", "no such file", "no file"],
+)
+async def test_symbols_are_offered_where_somebody_knows_a_file(
+    tmp_path: Path, way: str, files: dict[str, str], expected: Collection[str]
+) -> None:
+    mode, can, answer = WAYS[way]
+    model = Engine([answer], can)
+    language = FakeLanguage(tmp_path / "workspace")
+    capabilities = EVERYTHING._replace(diagnostics=False)
+    async with studio(tmp_path, files, model=model, capabilities=capabilities, language=language) as at:
+        await at.ask("Write a note", mode=mode)
+        assert [told(request) for request in model.requests[:1]] == [expected]
+        assert not language.asked
 
 
 async def test_a_plan_keeps_its_tools_while_a_repository_comes_to_be(tmp_path: Path) -> None:
@@ -145,6 +170,6 @@ async def test_only_a_model_that_can_change_the_rest_of_its_plan_is_told_how(
 
 
 def test_a_tool_that_is_not_shown_can_still_be_called() -> None:
-    tools = builtin().where({"repository"}).before_commands().only({"read"})
+    tools = builtin().where({"repository", "language"}).before_commands().only({"read"})
     assert not OF_GIT & {spec.name for spec in tools.specs()}
     assert set(tools.names()) >= OF_GIT and set(tools.rules()) >= OF_GIT

@@ -10,7 +10,7 @@ from planloom.domain.changes import Changeset
 from planloom.domain.problems import Judged
 from planloom.domain.text.positions import LineIndex, Position, Range, TextEdit
 from planloom.domain.values import Uri
-from planloom.workspace.editor import FileDiagnostics
+from planloom.workspace.editor import Diagnostic, FileDiagnostics
 from planloom.workspace.language import (
     ENCODING,
     CodeAction,
@@ -25,14 +25,18 @@ from planloom.workspace.language import (
 )
 from planloom.workspace.paths.uris import from_path, normalized, to_path
 
-_DECLARED = re.compile(r"^\s*(?:def|class|function)\s+(\w+)", re.MULTILINE)
+_DECLARED = re.compile(r"^([ \t]*)(def|class|function)\s+(\w+).*\n?((?:\1[ \t]+.*\n?|\s*\n)*)", re.MULTILINE)
+
+_NOT_CODE = r"\"\"\"(?s:.*?)\"\"\"|\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*"
+"""Strings and comments, whose words are no names."""
 
 
 class FakeLanguage:
     """Answers for the files with one suffix in a folder. A name is a symbol where a line declares it.
 
-    `judgement` says what changes would bring; `offered` are the actions of any stretch; `problem` makes every question
-    fail. `asked` are the questions in their order.
+    `judgement` says what changes would bring; `offered` are the actions of any stretch; `renamed` turns the answer to
+    each rename into another; `reported` are the problems of a text; `problem` makes every question fail. `asked` are
+    the questions in their order.
     """
 
     def __init__(self, folder: Path, suffix: str = ".py") -> None:
@@ -40,6 +44,8 @@ class FakeLanguage:
         self.suffix = suffix
         self.judgement: Callable[[Changeset, Texts], Judged | None] = lambda changes, under: Judged(by="fake")
         self.offered: tuple[CodeAction, ...] = ()
+        self.renamed: Callable[[CodeChange], CodeChange] = lambda change: change
+        self.reported: Callable[[str], tuple[Diagnostic, ...]] = lambda text: ()
         self.problem = ""
         self.asked: list[str] = []
 
@@ -84,7 +90,7 @@ class FakeLanguage:
             for each, text in known.items()
             if _words(text, name)
         )
-        return CodeChange(files, known)
+        return self.renamed(CodeChange(files, known))
 
     async def actions(self, uri: Uri, range_: Range, texts: Texts) -> tuple[CodeAction, ...]:
         self._ask("actions")
@@ -96,7 +102,9 @@ class FakeLanguage:
 
     async def diagnostics(self, uris: tuple[Uri, ...], texts: Texts) -> tuple[FileDiagnostics, ...]:
         self._ask("diagnostics")
-        return tuple(FileDiagnostics(uri, ()) for uri in uris if self.serves(uri))
+        if not all(map(self.serves, uris)):
+            raise NotKnown("No language server of ours serves such a file.")
+        return tuple(FileDiagnostics(uri, self.reported(self._text(uri, texts))) for uri in uris)
 
     async def judge(self, changes: Changeset, under: Texts, seconds: float) -> Judged | None:
         self.asked.append("judge")
@@ -114,7 +122,8 @@ class FakeLanguage:
             raise NotKnown(self.problem)
 
     def _uris(self, texts: Texts) -> list[Uri]:
-        files = {normalized(from_path(path)) for path in self.folder.rglob(f"*{self.suffix}")}
+        found = self.folder.rglob(f"*{self.suffix}")
+        files = {normalized(from_path(path)) for path in found if path.is_file() and ".git" not in path.parts}
         files |= {uri for uri, text in texts.items() if text is not None and self.serves(uri)}
         return sorted(uri for uri in files if texts.get(uri, "") is not None)
 
@@ -125,11 +134,15 @@ class FakeLanguage:
 
     def _declared(self, uri: Uri, text: str) -> Iterator[Symbol]:
         index = LineIndex(text)
-        for match in _DECLARED.finditer(text):
-            start, end = (index.position(match.span(1)[each], ENCODING) for each in (0, 1))
-            name = Range(start=start, end=end)
-            kind = "class" if "class" in match[0] else "function"
-            yield Symbol(match[1], kind, uri, name, name)
+        at, around = 0, list[tuple[int, str]]()
+        while match := _DECLARED.search(text, at):
+            at = match.start(4)
+            around = [each for each in around if match.start() < each[0]]
+            container = around[-1][1] if around else ""
+            around.append((match.end(), match[3]))
+            name, whole = (_range(index, *match.span(each)) for each in (3, 0))
+            kind = "class" if match[2] == "class" else "method" if container else "function"
+            yield Symbol(match[3], kind, uri, whole, name, container)
 
     def _name_at(self, uri: Uri, position: Position, texts: Texts) -> str:
         text = self._text(uri, texts)
@@ -139,9 +152,13 @@ class FakeLanguage:
         )
 
 
+def _range(index: LineIndex, start: int, end: int) -> Range:
+    """The range of a stretch of a text, without the blanks at its end."""
+    end = start + len(index.text[start:end].rstrip())
+    return Range(start=index.position(start, ENCODING), end=index.position(end, ENCODING))
+
+
 def _words(text: str, name: str) -> list[Range]:
     index = LineIndex(text)
-    return [
-        Range(start=index.position(each.start(), ENCODING), end=index.position(each.end(), ENCODING))
-        for each in re.finditer(rf"\b{re.escape(name)}\b", text)
-    ]
+    found = re.finditer(rf"{_NOT_CODE}|\b({re.escape(name)})\b", text)
+    return [_range(index, *each.span(1)) for each in found if each[1] is not None]

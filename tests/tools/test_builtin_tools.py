@@ -25,7 +25,7 @@ SAY_THEMSELVES = {
         "content",
         "new_text",
     ),
-    *("replace_all", "cwd", "timeout_seconds", "command_id", "url"),
+    *("replace_all", "cwd", "timeout_seconds", "command_id", "url", "symbol", "new_name", "title"),
 }
 """Arguments that their names and the tool's own sentence explain."""
 

@@ -262,6 +262,8 @@ async function complete(
     .catch(() => undefined);
   const items = found?.items ?? [];
   ctx.panel.post({ kind: "completions", requestId, items: [...items] });
+  // The server finds symbols itself where it can ask for them, and knows their lines.
+  if (items.some(({ kind }) => kind === "symbol")) return;
   // The editor's language servers may take their time.
   const symbols = await symbolsAt(text, offset, SYMBOLS);
   if (symbols.length > 0) ctx.panel.post({ kind: "completions", requestId, items: [...items, ...symbols] });

@@ -370,7 +370,7 @@ def _challenge(task: AgentTask, state: _State, reason: str) -> GaveUp | Literal[
 
     A direct request may only want words. In a task of a plan a `reason` is believed, and people see it.
     """
-    if reason or not any(tool.writes for tool in task.limits.tools):
+    if reason or not any(tool.changes_files for tool in task.limits.tools):
         return None
     whole = _is_whole_request(task.plan())
     if state.challenges > 0:
@@ -417,7 +417,7 @@ def _proves(turn: Turn, tools: Registry) -> bool:
     """Whether the calls tell by their success what they have done: changes, and commands that have ended."""
     return all(
         tool is not None
-        and (bool(tool.writes) or tool.effect == "execute")
+        and (tool.changes_files or tool.effect == "execute")
         and not call.arguments.get("background")
         for call, tool in ((call, tools.get(call.name)) for call in turn.calls)
     )
@@ -426,7 +426,7 @@ def _proves(turn: Turn, tools: Registry) -> bool:
 def _only_changes(turn: Turn, tools: Registry) -> bool:
     """Whether all calls only change files: an answer beside them does not depend on their results."""
     called = (tools.get(call.name) for call in turn.calls)
-    return all(tool is not None and tool.writes for tool in called)
+    return all(tool is not None and tool.changes_files for tool in called)
 
 
 async def _is_done(runner: ToolRunner) -> bool:

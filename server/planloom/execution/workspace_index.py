@@ -16,6 +16,9 @@ RESCAN_SECONDS = 5.0
 """How long a step waits for the index to be rebuilt after a command. After that it uses the old index until the
 new one is complete."""
 
+_LISTED_SECONDS = 2.0
+"""How long the first look for files that somebody knows waits for the listing."""
+
 
 class WorkspaceIndex:
     """The index of a session's folders, built in background jobs."""
@@ -33,6 +36,20 @@ class WorkspaceIndex:
             self._index = FileIndex(folders, exclude=exclude, programs=self._session.programs)
             self.rescan()
         return self._index
+
+    def language_serves(self) -> bool:
+        """Whether somebody probably knows the code of some file that was found so far. Starts nothing."""
+        language = self._session.language
+        if language is None:
+            return False
+        opened = (document.uri for document in self._session.view.documents.all())
+        return any(map(language.serves, itertools.chain(opened, self.current().kinds())))
+
+    async def find_language(self) -> bool:
+        """Like `language_serves`, once the files are listed, which is waited for in bounds."""
+        if self._session.language is not None and not self.language_serves():
+            await self.current().wait_until_listed(_LISTED_SECONDS)
+        return self.language_serves()
 
     def rescan(self) -> asyncio.Task[None]:
         """Rebuild the index in the background, even if a build is running: that may have missed the latest changes."""

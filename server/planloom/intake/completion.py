@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from planloom.domain.patterns import pattern
 from planloom.domain.safety.protected import is_secret
 from planloom.domain.text import units
+from planloom.intake.reference_sources import SymbolPlace
 from planloom.intake.references import find_references
 
 DEFAULT_LIMIT = 50
@@ -23,6 +24,12 @@ _OWN = ".planloom/"
 
 _LINES = pattern(r":(\d{0,9})(?:-(\d{0,9}))?$")
 _LONGEST = 4096
+_FEW = 10
+"""Fewest files beside which no symbols are offered."""
+_NAME = pattern(r"[^\W\d]\w+(?:\.\w+)*")
+
+
+Symbols = Callable[[str], Awaitable[Sequence[SymbolPlace]]]
 
 
 class ReferenceItem(NamedTuple):
@@ -111,6 +118,29 @@ async def complete(
     for path in await _ranked(typed.query, index, open_documents, recents, limit):
         found.append(_item(path, open_documents, recents, replace))
     return Completion(items=tuple(found[:limit]), is_incomplete=not index.complete or len(found) > limit)
+
+
+async def with_symbols(found: Completion, text: str, offset: int, symbols: Symbols) -> Completion:
+    """The completions, and behind them, if they are few, the symbols of the code that match. Never raises."""
+    cursor = units.advance(text, 0, len(text), max(offset, 0), "utf-16")
+    typed = typed_reference(text, cursor) if len(found.items) < _FEW else None
+    if typed is None or typed.quoted or _NAME.fullmatch(typed.query) is None:
+        return found
+    replace = (units.width(text, 0, typed.start, "utf-16"), units.width(text, 0, typed.end, "utf-16"))
+    paths = {item.label for item in found.items}
+    more = (
+        ReferenceItem(
+            label=each.name,
+            insert_text=f"@{each.name}",
+            detail=f"{each.kind}, {each.place.relative}:{each.lines.first}",
+            kind="symbol",
+            replace=replace,
+        )
+        for each in await symbols(typed.query)
+        # A path wins over a symbol, so that this name would attach the file.
+        if each.name not in paths
+    )
+    return found._replace(items=(*found.items, *more))
 
 
 def typed_reference(text: str, cursor: int) -> Typed | None:

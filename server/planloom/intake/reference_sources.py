@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Unresolved
 from planloom.domain.text.positions import Encoding, Range
 from planloom.domain.values import Sha256, Uri, Value
+from planloom.intake.references import LineSpan
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
@@ -65,6 +66,15 @@ class Resolution(NamedTuple):
         )
 
 
+class SymbolPlace(NamedTuple):
+    """A symbol in the code: its name, behind that of what it stands in for a part of a class, and its lines."""
+
+    name: str
+    kind: str
+    place: ResolvedPath
+    lines: LineSpan
+
+
 class ReferenceSources(Protocol):
     """Access to the contents that references name. No method raises; positions are in `encoding`."""
 
@@ -99,6 +109,10 @@ class ReferenceSources(Protocol):
 
     async def problems(self) -> tuple[FileDiagnostics, ...] | None:
         """The diagnostics of every file that the editor tells of; None if it does not provide any."""
+        ...
+
+    async def symbols(self, name: str) -> tuple[SymbolPlace, ...]:
+        """The symbols that are called just this, such as `Class.method`; empty if nobody knows the code, or in time."""
         ...
 
     async def changes(self, path: str) -> Changes:

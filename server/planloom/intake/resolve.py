@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from planloom.domain.image_types import named_image_type
+from planloom.domain.patterns import pattern
 from planloom.domain.plans.attachments import Attachment, AttachmentKind, ResolvedAttachment, Unresolved
 from planloom.domain.values import AttachmentId, Uri
 from planloom.intake.attach import Attachments, Found, inside, refused, text_of
 from planloom.intake.contents import findings_of
 from planloom.intake.languages import language_of
-from planloom.intake.reference_sources import Context, Limits, ReferenceSources, Requested, Resolution
+from planloom.intake.reference_sources import (
+    Context,
+    Limits,
+    ReferenceSources,
+    Requested,
+    Resolution,
+    SymbolPlace,
+)
 from planloom.intake.references import Reading, Reference, find_references
 from planloom.tools.terminal_text import plain
 from planloom.web.addresses import WebAddress, web_address
@@ -20,6 +29,7 @@ from planloom.workspace.snapshots import Snapshot
 
 LINKED_IMAGE = "Only a step fetches it, for a model that takes images, if that is allowed."
 """The note on the address of an image, until a step fetches it."""
+_SYMBOL: Final = pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*){0,5}")
 _NO_CONTEXT = Context()
 _LIMITS = Limits()
 
@@ -113,7 +123,7 @@ class _Resolver:
     async def _path(self, reference: Reference) -> Found:
         found = await self._exact(reference) or await self._elsewhere(reference)
         if isinstance(found, Unresolved):
-            return found
+            return (await self._symbol(reference) if found.code == "not_found" else None) or found
         reading, place = found
         text = _as_read(reference, reading)
         return await self._attached.attach(place, text, reading.lines)
@@ -167,6 +177,18 @@ class _Resolver:
             message=f"No file or folder of the workspace is called {quoted(path)}.{hint}",
             candidates=candidates[:10],
         )
+
+    async def _symbol(self, reference: Reference) -> Found | None:
+        """The lines of the only symbol with the name; None if there is none."""
+        for reading in reference.readings:
+            if _SYMBOL.fullmatch(reading.path) is None:
+                continue
+            found = await self._sources.symbols(reading.path)
+            if len(found) > 1:
+                return _ambiguous(reference.text, [_in_lines(each) for each in found])
+            for each in found:
+                return await self._attached.attach(each.place, _as_read(reference, reading), each.lines)
+        return None
 
     async def _ending_with(self, tail: str) -> tuple[str, ...]:
         """The files, else the folders, that end with these names; each tail is looked up once for a message."""
@@ -302,6 +324,11 @@ class _Resolver:
             note=LINKED_IMAGE if of_image else "Only the address is passed on; nothing is fetched.",
         )
         return ResolvedAttachment(attachment=attachment)
+
+
+def _in_lines(symbol: SymbolPlace) -> str:
+    first, last = symbol.lines
+    return f"{symbol.place.relative}:{first}-{last}"
 
 
 def _as_read(reference: Reference, reading: Reading) -> str:

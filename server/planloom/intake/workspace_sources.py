@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import islice
 
 from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
-from planloom.intake.reference_sources import Changes
-from planloom.tools.catalog import GitDiff
+from planloom.intake.reference_sources import Changes, SymbolPlace
+from planloom.intake.references import LineSpan
+from planloom.tools.catalog import FindSymbol, GitDiff
+from planloom.tools.code.symbols import Declared, declarations, parts_of, shown
 from planloom.tools.context import ToolContext
 from planloom.tools.git.git_tools import git_diff
+from planloom.tools.tool import ToolResult
 from planloom.workspace.disk import read_bytes
 from planloom.workspace.editor import Editor, EditorSilent, FileDiagnostics
 from planloom.workspace.index.file_index import FileIndex
 from planloom.workspace.index.programs import TRUSTED, Programs
+from planloom.workspace.language import Language, NotKnown
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath, resolve, resolve_uri
 from planloom.workspace.paths.uris import normalized
 from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.staged.overlay import Overlay
 from planloom.workspace.view import WorkspaceView, confined_path
 
+_MOST_LIKE = 20
+_MOST_CONSIDERED = 200
+_OF_A_CLASS = frozenset({"method", "property", "field", "constructor", "enummember"})
+SYMBOL_SECONDS = 3.0
+"""How long a request waits for the symbol that it names."""
+COMPLETION_SECONDS = 0.3
+"""How long a completion waits for symbols."""
 INDEX_SECONDS = 2.0
 """How long a search for a path waits for the first listing of the workspace."""
 
@@ -38,11 +50,13 @@ class WorkspaceSources:
         index: Callable[[], FileIndex | None],
         editor: Callable[[], Editor | None],
         programs: Programs = TRUSTED,
+        language: Callable[[], Language | None] = lambda: None,
     ) -> None:
         self._view = view
         self._index = index
         self._editor = editor
         self._programs = programs
+        self._language = language
         self._waited_for: FileIndex | None = None
 
     @property
@@ -116,11 +130,47 @@ class WorkspaceSources:
             return None
         return tuple({normalized(each.uri): each for each in told}.values())
 
-    async def changes(self, path: str) -> Changes:
-        context = ToolContext(
+    async def symbols(self, name: str) -> tuple[SymbolPlace, ...]:
+        language = self._language()
+        if language is None:
+            return ()
+        try:
+            async with asyncio.timeout(SYMBOL_SECONDS):
+                found = await declarations(FindSymbol(symbol=name), self._context(), language)
+        except (NotKnown, TimeoutError):
+            return ()
+        return () if isinstance(found, ToolResult) else tuple(map(_symbol_place, found))
+
+    async def symbols_like(self, name: str) -> tuple[SymbolPlace, ...]:
+        """Those whose name contains this one, as far as they are known at once."""
+        language = self._language()
+        if language is None:
+            return ()
+        try:
+            async with asyncio.timeout(COMPLETION_SECONDS):
+                known = await language.named(parts_of(name)[-1], {})
+                found = await shown(known[:_MOST_CONSIDERED], self._context())
+        except (NotKnown, TimeoutError):
+            return ()
+        places = {(each.name, each.place.uri): each for each in map(_symbol_place, found)}
+        like = (each for each in places.values() if name.casefold() in each.name.casefold())
+        return tuple(islice(like, _MOST_LIKE))
+
+    def _context(self) -> ToolContext:
+        return ToolContext(
             files=Overlay(self._view), roots=self._view.roots, index=self._index, programs=self._programs
         )
-        compared = await git_diff(GitDiff(path=path), context)
+
+    async def changes(self, path: str) -> Changes:
+        compared = await git_diff(GitDiff(path=path), self._context())
         if not compared.ok:
             return Changes(None, compared.text)
         return Changes(f"{compared.text}\n")
+
+
+def _symbol_place(found: Declared) -> SymbolPlace:
+    symbol = found.symbol
+    is_part = symbol.kind.replace(" ", "").lower() in _OF_A_CLASS and symbol.container.isidentifier()
+    name = f"{symbol.container}.{symbol.name}" if is_part else symbol.name
+    lines = LineSpan(symbol.range.start.line + 1, symbol.range.end.line + 1)
+    return SymbolPlace(name, symbol.kind, found.place, lines)

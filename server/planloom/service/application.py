@@ -156,8 +156,8 @@ class Application:
         self.memory = memory
         self._saver = saver
         self.user_undo = UserUndo(plan_store, session.view, jobs)
-        self.requests = NewRequests(session, references, models, templates)
-        direct = partial(direct_run, session, tools, rules)
+        self.requests = NewRequests(session, index, references, models, templates)
+        direct = partial(direct_run, session, index, tools, rules)
         drafts = Drafts(plan_store, jobs, conductor, self.requests, drafting, direct)
         self.plans = Plans(session, plan_store, ledger, turns, drafts, rules)
         self.messages = Messages(plan_store, turns, jobs, self.plans, drafts, models)

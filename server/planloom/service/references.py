@@ -10,7 +10,7 @@ from planloom.domain.safety.protected import is_secret
 from planloom.domain.values import Sha256, Uri
 from planloom.execution.session import Session
 from planloom.execution.workspace_index import WorkspaceIndex
-from planloom.intake.completion import Completion, OpenDocument, complete
+from planloom.intake.completion import Completion, OpenDocument, complete, with_symbols
 from planloom.intake.reference_sources import Context, Limits, Requested, Resolution
 from planloom.intake.resolve import look_again, resolve_references
 from planloom.intake.workspace_sources import WorkspaceSources
@@ -33,7 +33,11 @@ class WorkspaceReferences:
         self._text_of = text_of
         self._recent: deque[Uri] = deque(maxlen=RECENT)
         self._sources = WorkspaceSources(
-            session.view, index.current, lambda: session.editor, session.programs
+            session.view,
+            index.current,
+            lambda: session.editor,
+            session.programs,
+            lambda: session.language,
         )
         session.view.documents.listen(self._note_recent)
 
@@ -81,7 +85,8 @@ class WorkspaceReferences:
             if (found := self._open(document, context)) is not None
         ]
         recents = [path for uri in self._recent if (path := index.path_of(uri)) is not None]
-        return await complete(text, offset, index, documents, recents, limit)
+        files = await complete(text, offset, index, documents, recents, limit)
+        return await with_symbols(files, text, offset, self._sources.symbols_like)
 
     def recent(self) -> tuple[str, ...]:
         """The workspace's files that the user has opened, the latest first, without those that may hold secrets."""

@@ -18,12 +18,15 @@ MAX_RESULTS: Final = 1_000
 MAX_CONTEXT: Final = 20
 MAX_COMMITS: Final = 200
 MAX_CONTENT: Final = 5_000_000
+MAX_NAME: Final = 500
 DEFAULT_SECONDS: Final = 120.0
 MOST_SECONDS: Final = 3600.0
 MAX_COMMAND: Final = 20_000
 LONGEST_WAIT: Final = 60.0
 _PATHS: Final = '["src/app.py"]'
+_LINES: Final = '[{"path": "src/app.py", "line": 1, "text": "import sys"}]'
 _BACKGROUND: Final = '{"output": "done", "exit_code": 0, "running": false, "command_id": "c1"}'
+_AT_LINE: Final = re.compile(r"(.+?):(\d{1,7})(?:[:-]\d{1,7})?")
 _RANGE: Final = re.compile(r"(\d{1,7})(?: ?(-|–|:|\.\.) ?(\d{1,7})?)?")
 
 
@@ -56,6 +59,11 @@ def _limits(arguments: type[Arguments]) -> Mapping[str, float]:
         for each in field.metadata
         if isinstance(limit := getattr(each, "le", None), int | float)
     }
+
+
+def _place(path: str) -> tuple[str, int | None]:
+    found = _AT_LINE.fullmatch(path)
+    return (path, None) if found is None else (found[1], int(found[2]) or None)
 
 
 def _of_ranges(ranges: str | None) -> str | None:
@@ -113,6 +121,7 @@ LIST_FILES = Tool(
     effect="read",
     run=Later("files.reading", "list_files"),
     paths=("path",),
+    wide=True,
     result=_PATHS,
 )
 
@@ -136,6 +145,7 @@ FIND_FILES = Tool(
     effect="read",
     run=Later("search.find_files", "find_files"),
     paths=("path",),
+    wide=True,
     result=_PATHS,
 )
 
@@ -159,7 +169,8 @@ SEARCH_TEXT = Tool(
     effect="read",
     run=Later("search.search_files", "search_text"),
     paths=("path",),
-    result='[{"path": "src/app.py", "line": 1, "text": "import sys"}]',
+    wide=True,
+    result=_LINES,
 )
 
 
@@ -171,13 +182,100 @@ class ReadDiagnostics(Arguments):
 
 READ_DIAGNOSTICS = Tool(
     name="read_diagnostics",
-    description="Read the editor's errors and warnings, by default for all open files.",
+    description="Read errors and warnings, by default for all open files.",
     arguments=ReadDiagnostics,
     effect="read",
     run=Later("diagnostics", "read_diagnostics"),
     paths=("path",),
+    wide=True,
     result='[{"path": "src/app.py", "line": 1, "severity": "error", "message": "invalid syntax"}]',
     needs="diagnostics",
+)
+
+
+class OfSymbol(Arguments):
+    """A symbol by its name, which may be that of a class before it: `Class.method`. A `path` as `src/app.py:12`, the
+    form in which candidates are shown, says a line too, on which the name stands.
+
+    It is not called `name`: that is the tool in the calls that models write as JSON.
+    """
+
+    symbol: str = Field(min_length=1, max_length=MAX_NAME)
+    path: str = Field("", max_length=4096)
+
+    def place(self) -> tuple[str, int | None]:
+        """The path, and the line, counted from 1."""
+        return _place(self.path)
+
+
+class FindSymbol(OfSymbol):
+    """Arguments of `find_symbol`."""
+
+
+class FindReferences(OfSymbol):
+    """Arguments of `find_references`."""
+
+
+FIND_SYMBOL = Tool(
+    name="find_symbol",
+    description="Find declarations.",
+    arguments=FindSymbol,
+    effect="read",
+    run=Later("code.finding", "find_symbol"),
+    paths=("path",),
+    wide=True,
+    needs="language",
+    result=_LINES,
+)
+FIND_REFERENCES = Tool(
+    name="find_references",
+    description="Find all uses.",
+    arguments=FindReferences,
+    effect="read",
+    run=Later("code.finding", "find_references"),
+    paths=("path",),
+    wide=True,
+    needs="language",
+    result=_LINES,
+)
+
+
+class RenameSymbol(OfSymbol):
+    """Arguments of `rename_symbol`."""
+
+    new_name: str = Field(min_length=1, max_length=MAX_NAME)
+
+
+class TakeCodeAction(Arguments):
+    """Arguments of `code_action`: without a title, it lists."""
+
+    path: str = Field(max_length=4096)
+    title: str = Field("", max_length=MAX_NAME)
+
+    def place(self) -> tuple[str, int | None]:
+        """The path, and the line, counted from 1."""
+        return _place(self.path)
+
+
+RENAME_SYMBOL = Tool(
+    name="rename_symbol",
+    description="Rename it everywhere.",
+    arguments=RenameSymbol,
+    effect="write",
+    run=Later("code.changing", "rename_symbol"),
+    paths=("path",),
+    wide=True,
+    needs="language",
+)
+CODE_ACTION = Tool(
+    name="code_action",
+    description="List fixes for path:line, or make one.",
+    arguments=TakeCodeAction,
+    effect="write",
+    run=Later("code.changing", "code_action"),
+    paths=("path",),
+    wide=True,
+    needs="language",
 )
 
 
@@ -209,6 +307,7 @@ GIT_STATUS = Tool(
     effect="read",
     run=Later("git.git_tools", "git_status"),
     paths=("path",),
+    wide=True,
     needs="repository",
 )
 GIT_LOG = Tool(
@@ -218,6 +317,7 @@ GIT_LOG = Tool(
     effect="read",
     run=Later("git.git_tools", "git_log"),
     paths=("path",),
+    wide=True,
     needs="repository",
 )
 GIT_DIFF = Tool(
@@ -227,6 +327,7 @@ GIT_DIFF = Tool(
     effect="read",
     run=Later("git.git_tools", "git_diff"),
     paths=("path",),
+    wide=True,
     needs="repository",
 )
 
@@ -439,12 +540,16 @@ ALL: Final = (
     LIST_FILES,
     FIND_FILES,
     SEARCH_TEXT,
+    FIND_SYMBOL,
+    FIND_REFERENCES,
     READ_DIAGNOSTICS,
     GIT_STATUS,
     GIT_DIFF,
     GIT_LOG,
     WRITE_FILE,
     EDIT_FILE,
+    RENAME_SYMBOL,
+    CODE_ACTION,
     CREATE_FOLDER,
     RENAME_PATH,
     DELETE_PATH,

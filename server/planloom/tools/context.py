@@ -150,6 +150,6 @@ class ToolContext:
                 return f"There is no file {place.relative}: this plan has renamed it to {moved.relative}."
         return f"There is no file {place.relative}. {advice}"
 
-    async def resolve_uri(self, uri: str) -> ResolvedPath | PathRefused:
-        """Resolve the URI of a document for reading."""
-        return await asyncio.to_thread(resolve_uri, self.roots, uri, for_="read")
+    async def resolve_uri(self, uri: str, for_: Purpose = "read") -> ResolvedPath | PathRefused:
+        """Resolve the URI of a document."""
+        return await asyncio.to_thread(resolve_uri, self.roots, uri, for_=for_)

@@ -31,6 +31,7 @@ SYNONYMS: Final = {
     "background": ("run_in_background", "is_background"),
     "command_id": ("bash_id", "shell_id", "task_id", "id"),
     "pattern": ("query", "regexp", "search_pattern", "glob_pattern", "regex", "text", "name"),
+    "symbol": ("name", "symbol_name", "old_name", "identifier"),
     "files": ("include", "glob", "file_pattern", "include_pattern"),
     "ignore_case": ("case_insensitive", "i"),
     "context": ("context_lines", "c"),

@@ -15,9 +15,9 @@ from planloom.domain.values import Args, CallId, Json
 if TYPE_CHECKING:
     from planloom.workspace.paths.resolver import Purpose
 
-Need = Literal["repository", "diagnostics", "commands"]
+Need = Literal["repository", "diagnostics", "commands", "language"]
 """A need that not every workspace or editor meets: a git repository around a folder, reports of errors and warnings,
-and a disk on which commands can run."""
+a disk on which commands can run, and somebody who knows the symbols of its code."""
 NO_OUTPUT = "(no output)"
 """Stands in the text of a result for the output of a command that printed nothing."""
 SUMMARY_LIMIT = 500
@@ -98,8 +98,9 @@ class Tool(NamedTuple):
     """A tool that a step or a model can call. `run` takes the parsed `arguments` model and the context.
 
     `paths` names the arguments that are workspace paths; of these, `writes` are those that the call changes,
-    `removes` those that it deletes or moves away, `replaces` those whose whole content it sets. `follows_commands`: it
-    reads or stops a command that was allowed before. `needs` is that without which every call fails. `result` is an
+    `removes` those that it deletes or moves away, `replaces` those whose whole content it sets. `wide`: what it reads
+    or changes are not only the files that its arguments name. `follows_commands`: it reads or stops a command that was
+    allowed before. `needs` is that without which every call fails. `result` is an
     example, in JSON, of the value that later steps can use, with every field, and one item of a list.
     """
 
@@ -112,6 +113,7 @@ class Tool(NamedTuple):
     writes: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
+    wide: bool = False
     follows_commands: bool = False
     needs: Need | None = None
     result: str = '""'
@@ -129,6 +131,11 @@ class Tool(NamedTuple):
         """The arguments that take a text alone."""
         fields = self.arguments.model_fields.items()
         return frozenset(name for name, field in fields if field.annotation in (str, str | None))
+
+    @property
+    def changes_files(self) -> bool:
+        """Whether it stages changes of files, those that no argument names among them."""
+        return self.effect in ("write", "destroy")
 
     @property
     def is_of_commands(self) -> bool:

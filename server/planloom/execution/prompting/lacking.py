@@ -10,6 +10,7 @@ from typing import Final
 
 from planloom.domain.values import PlanId
 from planloom.execution.session import Session
+from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.tools.tool import Need
 from planloom.workspace.index.scan import in_work_tree
 
@@ -19,8 +20,9 @@ _MOST_PLANS: Final = 64
 class Lacking:
     """Looked up once for each plan: its conversation keeps the same list of tools, so that its prefix is cached."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, index: WorkspaceIndex) -> None:
         self._session = session
+        self._index = index
         self._plans: OrderedDict[PlanId, frozenset[Need]] = OrderedDict()
 
     async def of(self, plan_id: PlanId) -> frozenset[Need]:
@@ -35,8 +37,10 @@ class Lacking:
 
     async def _now(self) -> frozenset[Need]:
         lacks: set[Need] = set()
-        if not self._session.editor.capabilities.diagnostics:
-            lacks.add("diagnostics")
+        if not await self._index.find_language():
+            lacks.add("language")
+            if not self._session.editor.capabilities.diagnostics:
+                lacks.add("diagnostics")
         if self._session.view.roots.any_virtual:
             lacks.add("commands")
         folders = [root.path for root in self._session.view.roots.folders]

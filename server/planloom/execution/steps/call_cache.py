@@ -18,10 +18,6 @@ from planloom.workspace.snapshots import Snapshot
 
 READ_SECONDS = 2.0
 """How long the result of a read answers identical reads."""
-WIDE = frozenset(
-    {"list_files", "find_files", "search_text", "read_diagnostics", "git_status", "git_diff", "git_log"}
-)
-"""Reads whose result a write to any path may change."""
 
 _FileStates = tuple[tuple[Uri, bool, str | None, object], ...]
 
@@ -48,7 +44,7 @@ class CallCache:
         return found
 
     async def ran(self, context: ToolContext, result: ToolResult) -> None:
-        """Cache the result of the call that was last looked up. After a command nothing cached is valid."""
+        """Cache the result of the call that was last looked up. Without a signature nothing cached is valid."""
         signed = self._current
         if signed is None:
             self._recent.forget()
@@ -92,11 +88,13 @@ class Signature(NamedTuple):
 
 
 def signature(tool: Tool, args: Args, places: Mapping[str, str]) -> Signature | None:
-    """The signature of a call; None for those of commands. `places` maps its path arguments to resolved paths.
+    """The signature of a call; None for one that is never answered from the cache, and after which nothing cached is
+    valid: those of commands, and changes of files that no argument names. `places` maps its path arguments to resolved
+    paths.
 
     Calls are equal if tool, resolved paths and all other arguments are.
     """
-    if tool.is_of_commands:
+    if tool.is_of_commands or (tool.wide and tool.effect != "read"):
         return None
     content = {name: value for name, value in args.items() if name not in places}
     canonical = json.dumps([tool.name, sorted(places.items()), content], sort_keys=True, ensure_ascii=False)
@@ -105,7 +103,7 @@ def signature(tool: Tool, args: Args, places: Mapping[str, str]) -> Signature | 
         kind="read" if reads else "write",
         key=hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest(),
         places=tuple(places.values()),
-        wide=reads and (tool.name in WIDE or not places),
+        wide=reads and (tool.wide or not places),
     )
 
 

@@ -129,8 +129,8 @@ async def _earlier_outcome(
     call, is_open = step.tools_executed[same[-1]], same[-1] >= step.calls_closed
     if call.fates and call.fates <= {"made", "staged"}:
         # The earlier run made its changes and then failed, so only the checks remain.
-        target = await context.resolve(str(args[tool.writes[-1]]), "read")
-        value = None if target.kind == "refused" else target.relative
+        target = await context.resolve(str(args[tool.writes[-1]]), "read") if tool.writes else None
+        value = None if target is None or target.kind == "refused" else target.relative
         return Done(summary="Done already, in an earlier run of the step.", value=value)
     if not is_open:
         return None

@@ -66,7 +66,7 @@ class ToolContextFactory:
         self._tools = tools
         self._rules = rules
         self.stream = stream
-        self._lacking = Lacking(session)
+        self._lacking = Lacking(session, index)
 
     def context(self, run: StepRun) -> ToolContext:
         """The context of a step's tools, with nothing staged."""

@@ -15,7 +15,7 @@ from planloom.execution.effects.proposals import Denied, NotMade
 from planloom.execution.effects.staging_area import StagingArea, commit_step
 from planloom.execution.judging import JUDGE_SECONDS
 from planloom.execution.step_run import StepRun
-from planloom.execution.steps.call_cache import WIDE, CallCache
+from planloom.execution.steps.call_cache import CallCache
 from planloom.execution.steps.call_records import CallRecord, has_touched, recorded_call
 from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
@@ -138,7 +138,7 @@ class StepToolRunner:
             tool = callable_tool(self._tools, call.name, call.arguments)
             if isinstance(tool, ToolResult):
                 continue
-            if tool.writes:
+            if tool.changes_files:
                 break
             if tool is RUN_COMMAND:
                 command = await command_of(RunCommand.model_validate(call.arguments), self._context)
@@ -162,7 +162,7 @@ class StepToolRunner:
         if earlier is not None:
             record.result, record.deduplicated = earlier, True
             # The first call's text ("Created …") would make a repeated write look like another change.
-            return earlier if not tool.writes else earlier._replace(text=_AS_BEFORE + earlier.text)
+            return earlier if not tool.changes_files else earlier._replace(text=_AS_BEFORE + earlier.text)
         # A command may need what is staged; so may one in the background, before its output is read.
         not_made = await self.commit() if tool.is_of_commands else None
         before = self._context.files.changeset()
@@ -283,7 +283,7 @@ class StepToolRunner:
         step, calls = self._run.step, self._run.now.tools_executed
         expected = [self._tools.get(each.tool) for each in step.tools_to_execute]
         if step.kind != "tool_call" and (
-            step.expected_files or any(tool and tool.writes for tool in expected)
+            step.expected_files or any(tool and tool.changes_files for tool in expected)
         ):
             return any(call.stands and _writes(call) for call in calls)
         may_only_look = not may_use(step.agent, "write")
@@ -296,7 +296,7 @@ class StepToolRunner:
 
 def _is_quick(tool: Tool) -> bool:
     """Whether a call looks only at the files that it names, and waits for nobody."""
-    return bool(tool.paths) and not tool.limits_own_time and tool.name not in WIDE
+    return bool(tool.paths) and not tool.limits_own_time and not tool.wide
 
 
 def _writes(call: ExecutedTool) -> bool:

@@ -104,8 +104,13 @@ def _with_results(name: str, tools: Registry) -> str:
     for tool in tools.before_commands().shown():
         named.setdefault(shape_of(json.loads(tool.result)), []).append(tool.name)
     named.pop("a text", None)
-    shapes = "; of ".join(f"{' and '.join(names)} {shape}" for shape, names in named.items())
+    shapes = "; of ".join(f"{_all_of(names)} {shape}" for shape, names in named.items())
     return _text(name).replace("{results}", _text("results").replace("{shapes}", shapes))
+
+
+def _all_of(names: Sequence[str]) -> str:
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _conditions(templates: Sequence[Template]) -> str:

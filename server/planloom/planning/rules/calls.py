@@ -200,6 +200,16 @@ def _rename(match: _Match) -> _Calls:
     yield LiteralCall("rename_path", {"path": old, "new_path": new}, f"{verb.capitalize()} {old} to {new}")
 
 
+def _rename_symbol(match: _Match) -> _Calls:
+    old, new = (match.value(name).removesuffix("()") for name in ("old", "new"))
+    if not match.names.symbols or not all(map(_SYMBOL.fullmatch, (old, new))):
+        raise _NoCall
+    args: Args = {"symbol": old, "new_name": new}
+    if match["path"]:
+        args["path"] = match.path("path", existing=True)
+    yield LiteralCall("rename_symbol", args, f"Rename {old} to {new}")
+
+
 def _delete(match: _Match) -> _Calls:
     # "Delete the file upload" may mean a feature, "the file README" does not.
     folder = not match["noun"].lower().startswith("file") or not match["paths"].islower()
@@ -286,6 +296,14 @@ _LINE = (
     rf"(?:(?<= run) [\w:.-]+|(?<= -m) [\w.]+|(?<= compose) \w+| {_ARGUMENT})*"
 )
 
+_SYMBOLS = "(?:function|method|class|constant|symbol|interface|type|struct|enum)"
+"""What a search by name finds: of a variable or a field it may know nothing."""
+_EVERYWHERE = (
+    r"(?: everywhere| (?:in|across) (?:all|every|the whole|the entire|my|the|this) "
+    r"(?:files?|code|codebase|project|workspace|repo|repository)| wherever it is used)?"
+)
+_SYMBOL = pattern(r"[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*){0,5}")
+
 _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
     _folders: (
         "create make add mkdir",
@@ -329,6 +347,13 @@ _FORMS: Mapping[Callable[[_Match], _Calls], tuple[str, ...]] = {
         rf"(?P<verb>copy) {_ARTICLES}(?P<noun>file )?(?P<old>{_TOKEN}) (?P<into>to|as|into) {_ARTICLES}"
         rf"(?P<folder>{_FOLDER} )?(?P<new>{_TOKEN})",
         rf"(?P<verb>(?-i:cp)) (?P<old>{_TOKEN}) (?P<new>{_TOKEN})",
+    ),
+    _rename_symbol: (
+        "rename",
+        rf"rename {_ARTICLES}{_SYMBOLS} {_NAMED}(?P<old>{_TOKEN})(?: in {_FILE}(?P<path>{_TOKEN}))?{_EVERYWHERE}"
+        rf" (?:to|as|into) (?P<new>{_TOKEN})(?: in {_FILE}(?P<path_2>{_TOKEN}))?{_EVERYWHERE}",
+        rf"rename {_ARTICLES}{_SYMBOLS} {_NAMED}(?P<old>{_TOKEN}){_EVERYWHERE} (?:to|as|into) (?P<new>{_TOKEN})"
+        rf"{_EVERYWHERE}",
     ),
     _rename: (
         "rename move mv",
@@ -412,9 +437,12 @@ def literal_calls(sentence: Masked, names: Names) -> tuple[LiteralCall, ...]:
     return ()
 
 
+_NAMES = frozenset({"path", "new_path", "command", "cwd", "symbol", "new_name"})
+
+
 def _is_written(call: LiteralCall, source: str, names: Names) -> bool:
     """Whether the names and the command of a call stand in the words, and are not themselves translated."""
-    written = (value for name, value in call.args.items() if name in ("path", "new_path", "command", "cwd"))
+    written = (value for name, value in call.args.items() if name in _NAMES)
     return all(
         value in names.references.values() or all(part in source for part in str(value).split("/"))
         for value in written

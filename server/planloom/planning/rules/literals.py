@@ -279,10 +279,13 @@ def nothing_exists(path: str) -> bool:  # noqa: ARG001
 
 
 class Names(NamedTuple):
-    """The known paths: of the request's references, and whether something in the workspace has a name."""
+    """The known paths: of the request's references, and whether something in the workspace has a name. `symbols`: names
+    in the code are known, too, so that they can be renamed.
+    """
 
     references: Mapping[str, str] = MappingProxyType({})
     exists: Callable[[str], bool] = nothing_exists
+    symbols: bool = False
 
 
 def written_path(token: Masked, names: Names, *, certain: bool = False, existing: bool = False) -> str | None:

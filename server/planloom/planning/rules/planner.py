@@ -101,7 +101,8 @@ def plan_by_rules(
 ) -> tuple[Step, ...]:
     """The steps that a request spells out but for the `finished`, in its own order; they form a sequential plan.
 
-    A call of a tool that is not among `tools`, or does not accept the arguments, becomes a processing step.
+    A call of a tool that is not among `tools`, or does not accept the arguments, becomes a processing step. A symbol is
+    renamed by a call where `tools` has a way to know symbols.
     `references` are the request's attachments: each step has those that its words mention, and a literal call
     uses the paths to which they resolved. `exists` says whether a path is in the workspace. Quotations, fences and
     heredocs are kept byte for byte. The result is empty only for a text without any word.
@@ -114,7 +115,8 @@ def plan_by_rules(
     quoted = masked.text.strip() == PLACEHOLDER and masked.literals[0].kind == "quote"
     if quoted:
         masked = mask(masked.literals[0].text)
-    names = Names(_paths(references), exists)
+    symbols = any(tool.needs == "language" for tool in tools.shown())
+    names = Names(_paths(references), exists, symbols)
     read = [_read(masked, part, names) for part in parts(masked)]
     sure = not quoted and all(sentence.plain for sentence in read if sentence.part.list_item is None)
     if not sure and not quoted and any(sentence.changes for sentence in read):

@@ -13,6 +13,7 @@ from planloom.domain.plans.unrolling import TemplateOf
 from planloom.domain.values import Args, Instant, StepId
 from planloom.execution.session import Session
 from planloom.execution.step_rules import StepRules
+from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.models.port import CallWritten
 from planloom.planning.investigations.plan_tool import plan_report
 from planloom.planning.investigations.planner import WrittenSteps
@@ -28,7 +29,9 @@ HEADLINE = 80
 """Most characters of a description that is made of a longer text."""
 
 
-def direct_run(session: Session, tools: Registry, rules: StepRules, plan: Plan) -> ev.PlanDirect:
+def direct_run(
+    session: Session, index: WorkspaceIndex, tools: Registry, rules: StepRules, plan: Plan
+) -> ev.PlanDirect:
     """The request as literal tool calls, if it consists of calls that are allowed; else as one step for the model."""
 
     # "Could you delete a.txt?" is an order, but its words alone do not suffice to delete.
@@ -41,7 +44,8 @@ def direct_run(session: Session, tools: Registry, rules: StepRules, plan: Plan) 
         return tool.effect in allowed_effects(plan, step.agent)
 
     review = session.settings.execution.review
-    steps = plan_by_rules(plan.request, tools, plan.attachments, session.view.has)
+    known = tools if index.language_serves() else tools.where({"language"})
+    steps = plan_by_rules(plan.request, known, plan.attachments, session.view.has)
     if steps and all(map(allowed, steps)):
         return ev.PlanDirect(
             steps=rules.with_approvals(steps), sequential=True, author="rules", review=review

@@ -11,6 +11,7 @@ from planloom.domain.plans.attachments import Attachment, Unresolved
 from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.values import Sha256
 from planloom.execution.session import Session
+from planloom.execution.workspace_index import WorkspaceIndex
 from planloom.intake.reference_sources import Resolution
 from planloom.intake.routing.classifier import classify
 from planloom.intake.routing.detection import detect
@@ -33,9 +34,15 @@ class NewRequests:
     """Prepares new requests."""
 
     def __init__(
-        self, session: Session, references: WorkspaceReferences, models: Models, templates: Templates
+        self,
+        session: Session,
+        index: WorkspaceIndex,
+        references: WorkspaceReferences,
+        models: Models,
+        templates: Templates,
     ) -> None:
         self._session = session
+        self._index = index
         self._references = references
         self._models = models
         self._templates = templates
@@ -60,6 +67,8 @@ class NewRequests:
             )
         if request.template_id is not None:
             self._templates.filled(request.template_id, request.parameters)
+        # A request that runs at once is read by rules, which then know whether symbols can be renamed.
+        await self._index.find_language()
         resolution = await self.resolve(request.text, request)
         if resolution.unresolved and not resolution.attachments:
             raise _none_resolved(resolution.unresolved)

@@ -62,7 +62,8 @@ class PlannerFactory:
         model = await self._models.for_work(plan.plan_id)
         if model is None:
             note = RULES_ONLY if plan.route == "perspectives" else ""
-            planner = RulesPlanner(self._tools, self._session.view.has, note=note)
+            tools = await self._conversations.for_models(plan, self._tools)
+            planner = RulesPlanner(tools, self._session.view.has, note=note)
             return planner, self._surroundings.request(plan)
         request = await self._surroundings.request_for_model(plan)
         can = await model.capabilities()

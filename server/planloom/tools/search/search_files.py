@@ -46,7 +46,7 @@ _WORTH_RIPGREP: Final = 200
 """Fewest files for which starting ripgrep pays off."""
 
 
-class _Hit(NamedTuple):
+class Hit(NamedTuple):
     """A matching line; `around` are the lines shown with it, by number, itself included."""
 
     name: str
@@ -55,13 +55,13 @@ class _Hit(NamedTuple):
     around: Mapping[int, str]
 
 
-class _SearchResult(NamedTuple):
+class SearchResult(NamedTuple):
     """The first matching lines, and how many each file has.
 
     `late`: not all files were searched. `slow`: the pattern took too long in this file.
     """
 
-    hits: list[_Hit]
+    hits: list[Hit]
     counts: Mapping[str, int]
     slow: str | None = None
     late: bool = False
@@ -105,7 +105,7 @@ async def search_text(args: SearchText, context: ToolContext) -> ToolResult:
         scope = matching(await scope_below(context, place), wanted)
         prefix = "" if place.relative == "." else f"{place.relative}/"
 
-    def search(wanted: _Wanted) -> Awaitable[_SearchResult]:
+    def search(wanted: _Wanted) -> Awaitable[SearchResult]:
         return _search(context, place, scope, wanted)
 
     return await _searched(args, scope, prefix, search)
@@ -116,7 +116,7 @@ async def search_output(name: str, text: str, pattern: str) -> ToolResult:
     args = SearchText(pattern=pattern)
     scope = SearchScope(Path(), (), {name: Uri(name)})
 
-    def search(wanted: _Wanted) -> Awaitable[_SearchResult]:
+    def search(wanted: _Wanted) -> Awaitable[SearchResult]:
         return asyncio.to_thread(_scan, iter([(name, text)]), scope, wanted, threading.Event())
 
     result = await _searched(args, scope, "", search, narrower="give a narrower pattern, or lines")
@@ -129,7 +129,7 @@ async def _searched(
     args: SearchText,
     scope: SearchScope,
     prefix: str,
-    search: Callable[[_Wanted], Awaitable[_SearchResult]],
+    search: Callable[[_Wanted], Awaitable[SearchResult]],
     narrower: str = "give a folder or file as path, or files such as *.py",
 ) -> ToolResult:
     """Search for the pattern, and for it as a text if it is no regular expression or matches nothing as one."""
@@ -163,7 +163,7 @@ async def _searched(
 
 async def _search(
     context: ToolContext, place: ResolvedPath, scope: SearchScope, wanted: _Wanted
-) -> _SearchResult:
+) -> SearchResult:
     """Search the files in the order of their names."""
     live = {name: (await context.files.peek(uri)).text or "" for name, uri in scope.live.items()}
     roots = [root.path for root in context.roots.folders]
@@ -182,14 +182,14 @@ async def _search(
 
 def _scan(
     texts: Iterator[tuple[str, str]], scope: SearchScope, wanted: _Wanted, stop: threading.Event
-) -> _SearchResult:
+) -> SearchResult:
     """Collect the first matching lines, then go on for a while to count the others."""
     until = time.monotonic() + _SECONDS
-    hits: list[_Hit] = []
+    hits: list[Hit] = []
     counts: dict[str, int] = {}
     for name, text in texts:
         if stop.is_set() or time.monotonic() > until:
-            return _SearchResult(hits, counts, late=True)
+            return SearchResult(hits, counts, late=True)
         seconds = min(_PATTERN_SECONDS, until - time.monotonic())
         try:
             for hit in _lines(name, with_eol(text, "\n"), wanted, seconds):
@@ -202,8 +202,8 @@ def _scan(
                         until = min(until, time.monotonic() + _COUNTING_SECONDS)
         except TooSlow:
             slow = name if len(hits) < wanted.limit else None
-            return _SearchResult(hits, counts, slow, late=True)
-    return _SearchResult(hits, counts)
+            return SearchResult(hits, counts, slow, late=True)
+    return SearchResult(hits, counts)
 
 
 class _Files(NamedTuple):
@@ -247,7 +247,7 @@ def _texts(
                     yield name, text
 
 
-def _lines(name: str, text: str, wanted: _Wanted, seconds: float) -> Iterator[_Hit]:
+def _lines(name: str, text: str, wanted: _Wanted, seconds: float) -> Iterator[Hit]:
     """Each line in which a match begins, once."""
     line, counted, last = 1, 0, 0
     for offset in wanted.pattern.matches(text, seconds):
@@ -259,7 +259,7 @@ def _lines(name: str, text: str, wanted: _Wanted, seconds: float) -> Iterator[_H
         start, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)
         whole = _shortened(text[start : end if end >= 0 else len(text)], offset - start)
         around = _around(text, start, end, line, wanted.context) if wanted.context else {}
-        yield _Hit(name, line, whole, {**around, line: whole})
+        yield Hit(name, line, whole, {**around, line: whole})
 
 
 def _around(text: str, start: int, end: int, line: int, context: int) -> dict[int, str]:
@@ -289,26 +289,33 @@ def _shortened(line: str, offset: int) -> str:
 
 
 def _tool_result(
-    args: SearchText, found: _SearchResult, prefix: str, scope: SearchScope, narrower: str
+    args: SearchText, found: SearchResult, prefix: str, scope: SearchScope, narrower: str
 ) -> ToolResult:
     what = f"“{args.pattern[:80]}”"
     if not found.hits:
         return succeeded(f"Found nothing for {what}", _nothing(args, found, scope), [])
+    partial = ["[the workspace is still being listed: there may be more]"] if scope.partial else []
+    text, value = rendered(found, prefix, narrower, partial, in_context=args.context > 0)
+    lines = counted(found.total, "line", or_more=found.late)
+    files = counted(len(found.counts), "file", or_more=found.late)
+    return succeeded(f"Found {what} in {lines} of {files}", text, value)
+
+
+def rendered(
+    found: SearchResult, prefix: str, narrower: str, notes: Sequence[str] = (), *, in_context: bool = False
+) -> tuple[str, list[Json]]:
+    """The matching lines as text and as value; the text says how many it leaves out, then the notes."""
     shown = found.hits
-    while len(text := _rendered(shown, prefix, in_context=args.context > 0)) > _MOST_TEXT:
+    while len(text := _rendered(shown, prefix, in_context=in_context)) > _MOST_TEXT:
         shown = shown[: len(shown) * _MOST_TEXT // (len(text) + len(text) // 10)]
-    notes = [_rest(found, shown, prefix, narrower)] if found.late or len(shown) < found.total else []
-    if scope.partial:
-        notes.append("[the workspace is still being listed: there may be more]")
+    left_out = [_rest(found, shown, prefix, narrower)] if found.late or len(shown) < found.total else []
     value: list[Json] = [
         {"path": prefix + hit.name, "line": hit.line, "text": hit.text} for hit in found.hits
     ]
-    lines = counted(found.total, "line", or_more=found.late)
-    files = counted(len(found.counts), "file", or_more=found.late)
-    return succeeded(f"Found {what} in {lines} of {files}", "\n".join((text, *notes)), value)
+    return "\n".join((text, *left_out, *notes)), value
 
 
-def _nothing(args: SearchText, found: _SearchResult, scope: SearchScope) -> str:
+def _nothing(args: SearchText, found: SearchResult, scope: SearchScope) -> str:
     searched = len(scope.names) + len(scope.live.keys() - set(scope.names))
     if not searched:
         return "There is no file to search: check path and files."
@@ -318,7 +325,7 @@ def _nothing(args: SearchText, found: _SearchResult, scope: SearchScope) -> str:
     return text if args.ignore_case else f"{text} Try ignore_case, a shorter pattern, or another folder."
 
 
-def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
+def _rendered(hits: Sequence[Hit], prefix: str, *, in_context: bool) -> str:
     """The hits as one block for each file, its lines numbered as in `read_file`."""
     blocks: list[str] = []
     for name, own in groupby(hits, key=lambda hit: hit.name):
@@ -335,7 +342,7 @@ def _rendered(hits: Sequence[_Hit], prefix: str, *, in_context: bool) -> str:
     return "\n".join(blocks)
 
 
-def _rest(found: _SearchResult, shown: Sequence[_Hit], prefix: str, narrower: str) -> str:
+def _rest(found: SearchResult, shown: Sequence[Hit], prefix: str, narrower: str) -> str:
     """The matches that are not shown: how many lines of which files, most lines first."""
     more = found.total - len(shown)
     if not more:

@@ -12,9 +12,11 @@ from planloom.view.judged import judged_words
 from planloom.view.step.nodes import node_words, rules
 from planloom.view.words import Words
 
-_WRITING: Final = frozenset({"write_file", "edit_file", "create_folder", "rename_path"})
+_WRITING: Final = frozenset(
+    {"write_file", "edit_file", "create_folder", "rename_path", "rename_symbol", "code_action"}
+)
 """Tools whose effects are not asked about where only risky changes are reviewed."""
-_TELLING: Final = ("path", "command", "old_path", "pattern", "query", "url")
+_TELLING: Final = ("symbol", "path", "command", "old_path", "pattern", "query", "url")
 """The most telling arguments of calls, the first that a call has."""
 
 

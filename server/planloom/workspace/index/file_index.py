@@ -16,6 +16,7 @@ from planloom.workspace.index.path_table import Hit, PathTable
 from planloom.workspace.index.programs import TRUSTED, Programs
 from planloom.workspace.index.scan import GitFailed, git_deleted, list_folder_tree, walk_files
 from planloom.workspace.paths.roots import Root, path_of
+from planloom.workspace.paths.uris import child
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -147,6 +148,11 @@ class FileIndex:
         """The paths inside a folder ("" is everything), sorted; folders end with a slash."""
         table = self._table
         return await _looked_up(table, lambda: table.below(folder, limit)) if table else ()
+
+    def kinds(self) -> Iterator[Uri]:
+        """The URI of a file with each suffix that was found so far, in each folder; there may be no such file."""
+        suffixes = () if self._table is None else tuple(self._table.suffixes)
+        return (child(root.uri, f"file{suffix}") for root in self.folders for suffix in suffixes)
 
     async def contains(self, uri: str) -> bool:
         """Whether a file, or anything below a folder, is in the index."""

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, chain
+from posixpath import splitext
 from threading import Lock
 from time import sleep
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -23,6 +24,7 @@ _NAME_BONUS = 24
 _SLICE = 1000
 """Paths after which a long task yields to other threads, so that the event loop waits about a millisecond."""
 _SEPARATOR = b"\0"
+_MOST_SUFFIXES = 1000
 
 
 class Hit(NamedTuple):
@@ -33,7 +35,8 @@ class Hit(NamedTuple):
 
 
 class PathTable:
-    """Paths with forward slashes: files and the folders that contain them, in insertion order.
+    """Paths with forward slashes: files and the folders that contain them, in insertion order. `suffixes` are those of
+    all files that were ever added, within a bound.
 
     Thread-safe; each call holds the lock for milliseconds at most.
     """
@@ -51,6 +54,7 @@ class PathTable:
         self._dead: set[int] = set()
         self._pending: list[Sequence[str]] = []
         self._files = 0
+        self.suffixes: set[str] = set()
 
     @property
     def files(self) -> int:
@@ -70,6 +74,8 @@ class PathTable:
         with self._lock:
             self._pending.append(files)
             self._files += len(files)
+        if len(self.suffixes) < _MOST_SUFFIXES:
+            self.suffixes.update({splitext(path)[1] for path in files})
 
     def add_folder(self, folder: str) -> None:
         """Add a folder, which may be empty, and the folders that lead to it."""
@@ -161,6 +167,7 @@ class PathTable:
         for paths in _slices(buckets.pop(length) for length in sorted(buckets)):
             table._put(paths)
         table._files = self._files
+        table.suffixes = self.suffixes
         return table
 
     def __iter__(self) -> Iterator[str]:
