@@ -158,7 +158,7 @@ class Client:
         except JsonRpcException as error:
             raise LookupError(error.message) from error
 
-    def tell(self, method: str, params: Any) -> None:
+    def notify(self, method: str, params: Any) -> None:
         """Send a notification. Raises ServerGone."""
         self._require()
         with suppress(OSError):

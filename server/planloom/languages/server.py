@@ -176,7 +176,7 @@ class Server:
         for uri in [uri for uri in self._open if uri not in wanted]:
             del self._open[uri]
             self._published.pop(uri, None)
-            client.tell(types.TEXT_DOCUMENT_DID_CLOSE, {"textDocument": {"uri": uri}})
+            client.notify(types.TEXT_DOCUMENT_DID_CLOSE, {"textDocument": {"uri": uri}})
         for uri, text in wanted.items():
             is_open, found = self._open.get(uri), sha256(text)
             if is_open is not None and is_open.sha256 == found:
@@ -187,7 +187,7 @@ class Server:
             if is_open is None:
                 language = self.found.kind.languages[Path(uri).suffix]
                 document = {"uri": uri, "languageId": language, "version": self._versions, "text": text}
-                client.tell(types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": document})
+                client.notify(types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": document})
             else:
                 self._change(client, uri, text)
 
@@ -196,7 +196,7 @@ class Server:
         told = [{"uri": from_path(path), "type": kind.value} for path, kind in changes]
         if told:
             self.generation += 1
-            self._running().tell(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, {"changes": told})
+            self._running().notify(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, {"changes": told})
 
     async def diagnostics(self, uri: Uri) -> Any:
         """The diagnostics of a text that is open, as the server sends them. Raises NotKnown. Called within `within`."""
@@ -215,7 +215,7 @@ class Server:
 
     def _change(self, client: Client, uri: Uri, text: str) -> None:
         changed = {"uri": uri, "version": self._open[uri].version}
-        client.tell(
+        client.notify(
             types.TEXT_DOCUMENT_DID_CHANGE, {"textDocument": changed, "contentChanges": [{"text": text}]}
         )
 
@@ -317,7 +317,7 @@ class Server:
         if self._can.get("positionEncoding", "utf-16") != "utf-16":
             self._starts = MOST_STARTS
             raise ServerGone("counts positions in another way than was agreed")
-        client.tell(types.INITIALIZED, {})
+        client.notify(types.INITIALIZED, {})
         self.state = "running"
 
     async def _lost(self, how: str) -> None:
