@@ -121,8 +121,7 @@ class Servers:
     async def named(self, name: str, texts: Texts, seconds: float) -> tuple[Symbol, ...]:
         """The symbols of the workspace by name, of each language that the workspace has. Raises NotKnown.
 
-        A server that has not yet read its project, or cannot search it, is asked about the files that seem to declare
-        the name.
+        A server may not have read its project yet, so it is asked about the files, too, that seem to declare the name.
         """
         roots = [root.path for root in self._session.view.roots.folders]
         symbols: list[Symbol] = []
@@ -137,16 +136,14 @@ class Servers:
             if not uris:
                 continue
             try:
-                by_server = await self.ask(uris[0], texts, lambda ask, _: spoken.named(ask, name), seconds)
-                symbols += by_server
-                if any(known.name == name for known in by_server):
-                    continue
+                symbols += await self.ask(uris[0], texts, lambda ask, _: spoken.named(ask, name), seconds)
             except NotKnown as error:
                 problem = error
+            known = {symbol.uri for symbol in symbols if symbol.name == name}
             with suppress(NotKnown):
-                for uri in uris:
+                for uri in [uri for uri in uris if uri not in known]:
                     declared = await self.ask(uri, texts, partial(_symbols_of, uri), seconds)
-                    symbols += [known for known in declared if known.name == name]
+                    symbols += [symbol for symbol in declared if symbol.name == name]
         if not symbols and problem is not None:
             raise problem
         return tuple(dict.fromkeys(symbols))
