@@ -151,7 +151,6 @@ async def test_a_name_is_found_and_renamed_wherever_it_is_used(tmp_path: Path, r
             each for each in await found.languages.symbols(uri, {}) if each.name.startswith("area")
         ]
         assert (symbol.kind, symbol.name_range.start.line) == ("function", 0)
-        assert any(each.uri == uri for each in await found.languages.named("area", {}))
         uses = await found.languages.nearby("references", uri, at, {})
         assert len(uses) == sum(text.count("area") for text in real.files.values())
         change = await found.languages.rename(uri, at, "surface", {})
@@ -164,6 +163,20 @@ async def test_a_name_is_found_and_renamed_wherever_it_is_used(tmp_path: Path, r
             for name, text in real.files.items()
             if "area" in text
         }
+
+
+@each(only_uses=True)
+async def test_a_name_is_found_and_renamed_by_a_server_that_has_just_started(
+    tmp_path: Path, real: Real
+) -> None:
+    async with opened(tmp_path, real) as found:
+        uri, at = found.uri(real.main), place(found, real.main, "area")
+        change = await found.languages.rename(uri, at, "surface", {})
+        assert {each.uri for each in change.files} == {
+            found.uri(name) for name, text in real.files.items() if "area" in text
+        }
+    async with opened(tmp_path, real) as found:
+        assert any(each.uri == uri for each in await found.languages.named("area", {}))
 
 
 @each(only_uses=True)

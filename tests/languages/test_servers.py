@@ -91,6 +91,15 @@ async def test_changes_of_the_disk_that_nobody_tells_of_are_seen(
         assert running.generation == before + 1
 
 
+async def test_a_server_that_is_prepared_is_there_when_it_is_asked(tmp_path: Path) -> None:
+    async with scripted(tmp_path, "pulls", {"a.txt": "one\n", "a.md": "one\n"}) as found:
+        for name in ("a.txt", "a.txt", "a.md"):
+            found.languages.prepare(found.uri(name))
+        while [each.state for each in found.languages.reports()] != ["running"]:
+            await asyncio.sleep(0.01)
+        assert await lines(found, "a.txt", "bad\n", 5) == ["1 error bad thing"]
+
+
 async def test_it_is_confined(tmp_path: Path) -> None:
     async with scripted(tmp_path, "writes", {"a.txt": "one\n"}) as found:
         assert await lines(found, "a.txt", "bad\n") == ["1 error bad thing"]

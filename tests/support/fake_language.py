@@ -55,6 +55,9 @@ class FakeLanguage:
     def judges(self, uri: Uri) -> bool:
         return self.serves(uri)
 
+    def prepare(self, uri: Uri) -> None:
+        """It is always ready."""
+
     async def symbols(self, uri: Uri, texts: Texts) -> tuple[Symbol, ...]:
         self._ask("symbols")
         return tuple(self._declared(normalized(uri), self._text(uri, texts)))

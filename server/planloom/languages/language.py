@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar, cast, get_args
@@ -14,7 +14,7 @@ from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import Args, Json, Uri
 from planloom.execution.session import Session
 from planloom.languages import spoken
-from planloom.languages.servers import Servers
+from planloom.languages.servers import Servers, Work
 from planloom.languages.table import SUFFIXES
 from planloom.languages.texts import text_on_disk
 from planloom.workspace.editor import EditorSilent, FileDiagnostics, LanguageMethod
@@ -33,7 +33,6 @@ from planloom.workspace.paths.uris import normalized
 ASK_SECONDS: Final = 10.0
 """How long a question may take, but for a judgement."""
 T = TypeVar("T")
-Work = Callable[[spoken.Ask, Mapping[Uri, str]], Awaitable[T]]
 
 
 class Languages:
@@ -53,6 +52,10 @@ class Languages:
         """Whether staged text of a file like this one can probably be judged."""
         return self._servers.serves(normalized(uri))
 
+    def prepare(self, uri: Uri) -> None:
+        """Begin to start whoever judges files like this one."""
+        self._servers.prepare(normalized(uri))
+
     async def symbols(self, uri: Uri, texts: Texts) -> tuple[Symbol, ...]:
         """The symbols of a file."""
         key = normalized(uri)
@@ -69,7 +72,7 @@ class Languages:
     async def nearby(self, what: Nearby, uri: Uri, position: Position, texts: Texts) -> tuple[Place, ...]:
         """The places that have to do with the name at a position."""
         key = normalized(uri)
-        return await self._ask(key, texts, lambda ask, _: spoken.nearby(ask, what, key, position))
+        return await self._ask(key, texts, lambda ask, _: spoken.nearby(ask, what, key, position), position)
 
     async def hover(self, uri: Uri, position: Position, texts: Texts) -> str:
         """What is known of the name at a position."""
@@ -80,7 +83,7 @@ class Languages:
         """The edits that rename the name at a position wherever it is used."""
         key = normalized(uri)
         return await self._ask(
-            key, texts, lambda ask, opened: spoken.rename(ask, key, position, new_name, opened)
+            key, texts, lambda ask, opened: spoken.rename(ask, key, position, new_name, opened), position
         )
 
     async def actions(self, uri: Uri, range_: Range, texts: Texts) -> tuple[CodeAction, ...]:
@@ -113,11 +116,11 @@ class Languages:
         """End whatever was started."""
         await self._servers.close()
 
-    async def _ask(self, uri: Uri, texts: Texts, work: Work[T]) -> T:
+    async def _ask(self, uri: Uri, texts: Texts, work: Work[T], about: Position | None = None) -> T:
         """Ask the editor, which does not know what is staged; where that matters, or it cannot tell, our own server."""
         own = self.judges(uri)
         if not self._editor_answers or (texts and own):
-            return await self._servers.ask(uri, texts, work, ASK_SECONDS)
+            return await self._servers.ask(uri, texts, work, ASK_SECONDS, about)
         if uri in texts:
             raise NotKnown("The editor's language servers do not know the staged text of this file.")
         try:
@@ -125,7 +128,7 @@ class Languages:
         except NotKnown:
             if not own:
                 raise
-            return await self._servers.ask(uri, texts, work, ASK_SECONDS)
+            return await self._servers.ask(uri, texts, work, ASK_SECONDS, about)
 
     @property
     def _editor_answers(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -16,13 +17,14 @@ from typing import Any, Final, NamedTuple, TypeVar
 from planloom.domain.changes import Changeset, RenameFile, sha256, sides
 from planloom.domain.problems import MOST_PROBLEMS, Judged, NewProblem
 from planloom.domain.safety.confinement import Confinement
+from planloom.domain.text.positions import LineIndex, Position
 from planloom.domain.values import Uri
 from planloom.execution.session import Session
 from planloom.languages import spoken
 from planloom.languages.finding import Found, found, project_root
 from planloom.languages.judging import Side, new_problems, touched_lines
 from planloom.languages.limits import MOST_MEMORY
-from planloom.languages.server import Server
+from planloom.languages.server import START_SECONDS, Server
 from planloom.languages.table import Kind, chosen
 from planloom.languages.texts import Stamps, differences, files_with, stamps, text_on_disk
 from planloom.tools.confinement.abilities import abilities
@@ -30,7 +32,7 @@ from planloom.tools.confinement.confined_command import Confined, Prepared, prep
 from planloom.tools.confinement.places import Reach
 from planloom.workspace.editor import Diagnostic
 from planloom.workspace.index.programs import environment
-from planloom.workspace.language import NotKnown, ServerReport, Symbol, Texts
+from planloom.workspace.language import ENCODING, NotKnown, ServerReport, Symbol, Texts
 from planloom.workspace.paths.uris import from_path, to_path
 
 MOST_DIAGNOSTICS: Final = 5_000
@@ -38,6 +40,9 @@ _MOST_KEPT: Final = 64
 _MOST_USERS: Final = 12
 """How many other files that use what a change declares anew are judged with it."""
 _MOST_DECLARATIONS: Final = 6
+MOST_OPENED: Final = 200
+"""How many files with a name are opened at a server that is asked where it is used."""
+MOST_DECLARING: Final = 8
 _SECONDS_BETWEEN_LOOKS: Final = 0.5
 _SECONDS_FOR_PROGRAMS: Final = 60.0
 """How long it is believed that a program is there, or is not."""
@@ -56,6 +61,8 @@ _DECLARED: Final = frozenset(
     }
 )
 T = TypeVar("T")
+Work = Callable[[spoken.Ask, Mapping[Uri, str]], Awaitable[T]]
+"""Asks questions of LSP, with the texts that are open at whoever is asked."""
 logger = logging.getLogger(__name__)
 
 
@@ -85,6 +92,8 @@ class Servers:
         self._session = session
         self._folder = folder
         self._servers: dict[tuple[str, Path], Server] = {}
+        self._prepared_for: set[str] = set()
+        self._starting: set[asyncio.Future[None]] = set()
         self._programs: dict[str, tuple[float, Found | None]] = {}
         self._stamps: dict[Server, tuple[float, Stamps]] = {}
         self._known: OrderedDict[tuple[Server, Uri], _Known] = OrderedDict()
@@ -94,22 +103,41 @@ class Servers:
         """Whether a server for such files is there, or runs. Starts nothing."""
         return self._found_for(uri) is not None
 
-    def suffixes(self) -> frozenset[str]:
-        """The suffixes of files that some server is there for."""
-        return frozenset(suffix for each in self._all_found() for suffix in each.kind.languages)
+    def prepare(self, uri: Uri) -> None:
+        """Begin to start the server for such files, if there is one and it does not run."""
+        suffix = PurePosixPath(uri).suffix
+        if suffix not in self._prepared_for and self.serves(uri):
+            self._prepared_for.add(suffix)
+            self._starting.add(task := asyncio.ensure_future(self._start(uri)))
+            task.add_done_callback(self._starting.discard)
+
+    async def _start(self, uri: Uri) -> None:
+        with suppress(NotKnown):
+            server = await self._server_of(uri)
+            await server.within(START_SECONDS, lambda: asyncio.sleep(0))
 
     async def ask(
-        self,
-        uri: Uri,
-        texts: Texts,
-        work: Callable[[spoken.Ask, Mapping[Uri, str]], Awaitable[T]],
-        seconds: float,
+        self, uri: Uri, texts: Texts, work: Work[T], seconds: float, about: Position | None = None
     ) -> T:
-        """Do something that asks about a file, with the texts that are open. Raises NotKnown."""
+        """Do something that asks about a file, with the texts that are open. Raises NotKnown.
+
+        It is asked where the name at `about` is used: the files with that name are opened, since a server that still
+        reads its project answers from what it knows.
+        """
         server = await self._server_of(uri)
-        opened = {**self._opened(texts)}
+        opened = self._opened(texts)
         if uri not in opened:
             opened[uri] = await self._text(uri)
+        if about is not None:
+            name = _word_at(opened[uri], about)
+            suffixes = frozenset(server.found.kind.languages)
+            for each in await asyncio.to_thread(files_with, [server.root], suffixes, name, MOST_OPENED):
+                if (
+                    each not in texts
+                    and each not in opened
+                    and (text := await text_on_disk(each)) is not None
+                ):
+                    opened[each] = text
 
         async def asking() -> T:
             await self._tell_of_disk(server)
@@ -130,7 +158,9 @@ class Servers:
             None if programs else NotKnown("There is no language server for the files of this workspace.")
         )
         for each in programs:
-            files = await asyncio.to_thread(files_with, roots, frozenset(each.kind.languages), name)
+            files = await asyncio.to_thread(
+                files_with, roots, frozenset(each.kind.languages), name, MOST_DECLARING
+            )
             uris = [*(uri for uri, text in texts.items() if text is not None and name in text), *files]
             uris = [uri for uri in dict.fromkeys(uris) if self._found_for(uri) == each]
             if not uris:
@@ -204,6 +234,9 @@ class Servers:
 
     async def close(self) -> None:
         """End all servers."""
+        for task in [*self._starting]:
+            task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
         servers, self._servers = [*self._servers.values()], {}
         await asyncio.gather(*(server.close() for server in servers))
 
@@ -382,6 +415,17 @@ async def _symbols_of(uri: Uri, ask: spoken.Ask, _: object) -> tuple[Symbol, ...
 def _declares(symbol: Symbol, lines: range) -> bool:
     """Whether changed lines are those in which something is declared, with the first of its parameters."""
     return symbol.range.start.line < lines.stop and lines.start <= symbol.name_range.end.line + 1
+
+
+def _word_at(text: str, position: Position) -> str:
+    """The name at a position; empty if there is none."""
+    index = LineIndex(text)
+    line, column = (
+        index.line_text(position.line),
+        index.offset(position, ENCODING) - index.line_start(position.line),
+    )
+    words = (each for each in re.finditer(r"[\w$]+", line) if each.start() <= column <= each.end())
+    return next((each[0] for each in words), "")
 
 
 def _new_first(texts: Mapping[Uri, str]) -> dict[Uri, str]:

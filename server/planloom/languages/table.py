@@ -68,7 +68,12 @@ KINDS: Final = (
         ("typescript-language-server", "--stdio"),
         _SCRIPT,
         _IN_SCRIPT,
-        options={"disableAutomaticTypingAcquisition": True, "hostInfo": "planloom"},
+        # Its second server would answer from one file while the first reads the project.
+        options={
+            "disableAutomaticTypingAcquisition": True,
+            "hostInfo": "planloom",
+            "tsserver": {"useSyntaxServer": "never"},
+        },
     ),
     Kind("vtsls", ("vtsls", "--stdio"), _SCRIPT, _IN_SCRIPT),
     Kind("gopls", ("gopls",), {".go": "go"}, ("go.work", "go.mod")),
@@ -128,9 +133,13 @@ def chosen(servers: tuple[str, ...]) -> tuple[Kind, ...]:
         if not is_command:
             first += [kind for kind in KINDS if kind.name == each]
         elif words := tuple(command.split()):
-            known = {suffix: name for kind in KINDS for suffix, name in kind.languages.items()}
-            given = {suffix: known.get(suffix, suffix[1:]) for suffix in suffixes.split()}
-            first.append(Kind(words[0].rpartition("/")[2], words, given, ()))
+            ids = {suffix: name for kind in KINDS for suffix, name in kind.languages.items()}
+            given = {suffix: ids.get(suffix, suffix[1:]) for suffix in suffixes.split()}
+            program = words[0].rpartition("/")[2]
+            known = next(
+                (kind for kind in KINDS if kind.command[0] == program), Kind(program, words, given, ())
+            )
+            first.append(known._replace(command=words, languages=given))
     if "" in dropped:
         return tuple(first)
     return (*first, *(kind for kind in KINDS if kind not in first and kind.name not in dropped))

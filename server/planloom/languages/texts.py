@@ -20,7 +20,6 @@ MOST_LOOKED_AT: Final = 5_000
 """How many files of a project are looked at for changes that nobody tells of, such as those of a command."""
 MOST_READ: Final = 50 << 20
 """How many bytes are looked through for a name."""
-MOST_WITH_NAME: Final = 8
 _LEFT_OUT: Final = frozenset(
     {"node_modules", "__pycache__", "target", "dist", "build", "site-packages", "venv", "env"}
 )
@@ -69,8 +68,10 @@ def _stamped(root: Path, suffixes: frozenset[str]) -> Iterator[tuple[Path, tuple
                 continue
 
 
-def files_with(roots: Iterable[Path], suffixes: frozenset[str], name: str) -> list[Uri]:
+def files_with(roots: Iterable[Path], suffixes: frozenset[str], name: str, most: int) -> list[Uri]:
     """The files with a name in them, those first that seem to declare it; of many the first. Blocks on file I/O."""
+    if not name:
+        return []
     word = re.compile(rf"\b{re.escape(name)}\b")
     declared = re.compile(
         rf"(?m)(?:\w+[ \t]+|^[ \t]*){re.escape(name)}\s*[(:={{<]|\bclass\s+{re.escape(name)}\b"
@@ -85,7 +86,7 @@ def files_with(roots: Iterable[Path], suffixes: frozenset[str], name: str) -> li
             text = _read(path)
             if text is not None and word.search(text):
                 found.append((declared.search(text) is None, path))
-    return [from_path(path) for _, path in sorted(found)[:MOST_WITH_NAME]]
+    return [from_path(path) for _, path in sorted(found)[:most]]
 
 
 def differences(before: Stamps, now: Stamps) -> Iterator[tuple[Path, types.FileChangeType]]:

@@ -101,6 +101,10 @@ class Language(Protocol):
         """Whether staged text of a file like this one can probably be judged. Starts nothing."""
         ...
 
+    def prepare(self, uri: Uri) -> None:
+        """Begin to start whoever judges files like this one, if anybody does: staged text of it may soon be judged."""
+        ...
+
     async def symbols(self, uri: Uri, texts: Texts) -> tuple[Symbol, ...]:
         """The symbols of a file, in its order, those within others after them."""
         ...

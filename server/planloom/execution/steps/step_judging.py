@@ -41,6 +41,12 @@ class StepJudging:
         for uri, text in _befores(changes).items():
             self._before.setdefault(uri, text)
 
+    def prepare(self) -> None:
+        """Have whoever judges the files that the step has read start by the time it writes one."""
+        if self._context.language is not None:
+            for uri in self._context.files.hashes():
+                self._context.language.prepare(uri)
+
     async def now(self, seconds: float = JUDGE_SECONDS) -> Judged | None:
         """The judgement of what the step has changed by now; None if it has changed nothing that anybody judges."""
         if self._reads_denied:

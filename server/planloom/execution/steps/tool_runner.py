@@ -173,6 +173,7 @@ class StepToolRunner:
             result = await tool.run(tool.arguments.model_validate(call.arguments), self._context)
             if not_made is not None:
                 result = result._replace(text=f"{not_made}\n{result.text}")
+        self._checks.judging.prepare()
         await self._call_cache.ran(self._context, result)
         after = self._context.files.changeset()
         if result.ok and after != before and not any(map(self._is_writing, following)):
