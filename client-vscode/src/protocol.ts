@@ -1670,9 +1670,13 @@ export interface ToolsResult {
   tools: readonly ToolInfo[];
 }
 
-/** `planloom/status`. With `commands` it is found out what commands can be held to, which takes a moment. */
+/**
+ * `planloom/status`. With `commands` it is found out what commands can be held to, with `languages` which language
+ * servers are there; both take a moment.
+ */
 export interface StatusParams {
   commands?: boolean;
+  languages?: boolean;
 }
 
 /**
@@ -1775,6 +1779,17 @@ export interface CommandAbilities {
   writable?: readonly string[];
 }
 
+/**
+ * A language server for files of the workspace, and how it is, and why. Of one that is missing `program` names the
+ * suffixes of the files that nobody serves, and `why` says how to get it.
+ */
+export interface LanguageServer {
+  name: string;
+  program: string;
+  state: "ready to start" | "starting" | "running" | "given up" | "not started" | "missing";
+  why?: string;
+}
+
 /** When changes are reviewed: what that asks under the settings, in a few words `line`, and what is not asked. */
 export interface ReviewChoice {
   review: Review;
@@ -1802,6 +1817,7 @@ export interface StatusResult {
   logPath: string;
   storagePath: string;
   commands?: CommandAbilities;
+  languages?: readonly LanguageServer[];
   storageNote?: string;
   review: Review;
   reviews: readonly ReviewChoice[];

@@ -162,3 +162,16 @@ def test_what_commands_are_held_to_is_told() -> None:
 def test_the_proxy_to_models_is_named(environment: dict[str, str], found: list[str]) -> None:
     named = [f"{each.state} {each.found}".partition(" but")[0] for each in doctor.proxy(environment)]
     assert named == found
+
+
+def test_language_servers_are_named_with_how_to_get_one_that_is_missing() -> None:
+    listed = [
+        {"name": "ty", "program": "/bin/ty", "state": "running"},
+        {"name": "clangd", "program": "/bin/clangd", "state": "given up", "why": "It has ended: no memory."},
+        {"name": "gopls", "program": ".go", "state": "missing", "why": "go install gopls"},
+    ]
+    assert [tuple(each) for each in doctor.language_servers(listed)] == [
+        ("found", "languages", "ty, running  /bin/ty", ""),
+        ("optional", "languages", "clangd, given up  /bin/clangd", "It has ended: no memory."),
+        ("optional", "languages", "none for .go files", "gopls: go install gopls"),
+    ]

@@ -11,6 +11,7 @@ import pytest
 from planloom.domain.changes import Changeset, DeleteFile, RenameFile
 from planloom.domain.text.positions import Position
 from planloom.languages import server
+from planloom.settings import resolve
 from planloom.workspace.language import NotKnown
 from tests.languages.support import Bench, scripted
 
@@ -75,7 +76,18 @@ async def test_nothing_starts_in_a_folder_that_is_not_trusted_or_where_it_is_swi
     async with scripted(tmp_path, "pulls", {"a.txt": "one\n"}) as found:
         found.session.trust(False)
         assert await found.languages.judge(found.edit("a.txt", "bad\n"), {}, LONG) is None
-        assert found.languages.reports() == ()
+        assert [each.state for each in found.languages.reports()] == ["not started"]
+
+
+async def test_what_is_there_and_what_is_missing_is_reported(tmp_path: Path) -> None:
+    async with scripted(tmp_path, "pulls", {"a.txt": "one\n", "b/main.go": "package main\n"}) as found:
+        servers = ["gopls", *found.session.settings.language.servers]
+        found.session.configure(resolve({"user": {"language.servers": servers}}).settings)
+        (there, missing) = found.languages.reports()
+        assert (there.name, there.state) == ("server", "ready to start")
+        assert (missing.name, missing.program, missing.state) == ("gopls", ".go", "missing")
+        found.session.trust(False)
+        assert found.languages.reports()[0].state == "not started"
 
 
 async def test_changes_of_the_disk_that_nobody_tells_of_are_seen(

@@ -71,7 +71,7 @@ _CATEGORIES: Final = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
 
 Prepare = Callable[[Found, Path], Prepared]
 """Prepares the process of a server in its folder, confined. Blocks on file I/O; may raise OSError and NotKnown."""
-State = Literal["ready to start", "starting", "running", "given up"]
+State = Literal["ready to start", "starting", "running", "given up", "not started"]
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from planloom.languages import spoken
 from planloom.languages.finding import Found, found, project_root
 from planloom.languages.judging import Side, new_problems, touched_lines
 from planloom.languages.limits import MOST_MEMORY
-from planloom.languages.server import START_SECONDS, Server
+from planloom.languages.server import START_SECONDS, Server, State
 from planloom.languages.table import Kind, chosen
 from planloom.languages.texts import Stamps, differences, files_with, stamps, text_on_disk
 from planloom.tools.confinement.abilities import abilities
@@ -33,7 +33,7 @@ from planloom.tools.confinement.places import Reach
 from planloom.workspace.editor import Diagnostic
 from planloom.workspace.index.programs import environment
 from planloom.workspace.language import ENCODING, NotKnown, ServerReport, Symbol, Texts
-from planloom.workspace.paths.uris import from_path, to_path
+from planloom.workspace.paths.uris import to_path
 
 MOST_DIAGNOSTICS: Final = 5_000
 _MOST_KEPT: Final = 64
@@ -220,16 +220,30 @@ class Servers:
         )
 
     def reports(self) -> tuple[ServerReport, ...]:
-        """The servers that are there for the workspace, and how each is."""
-        roots = [root.path for root in self._session.view.roots.folders]
+        """The servers for the files of the workspace: how each is that is there, and where one is missing."""
+        settings = self._session.settings.language
+        roots = [root.path for root in self._session.view.roots.folders if not root.is_virtual]
+        kinds = chosen(settings.servers) if settings.enabled else ()
+        known = frozenset(suffix for kind in kinds for suffix in kind.languages)
+        present = {path.suffix for root in roots for path in stamps(root, known)}
+        found = [*self._all_found(trusted=True)]
         lines = []
-        for each in self._all_found():
-            running = [server for server in self._servers.values() if server.found.kind == each.kind]
-            if not running and _first_file(roots, frozenset(each.kind.languages)) is None:
-                continue
-            server = running[0] if running else None
-            state = server.state if server is not None else "ready to start"
-            lines.append(ServerReport(each.kind.name, each.command[0], state, server.why if server else ""))
+        for each in found:
+            running = next(
+                (server for server in self._servers.values() if server.found.kind == each.kind), None
+            )
+            if running is not None:
+                lines.append(ServerReport(each.kind.name, each.command[0], running.state, running.why))
+            elif not present.isdisjoint(each.kind.languages):
+                why = "" if self._session.trusted else "The folder is not trusted."
+                state: State = "not started" if why else "ready to start"
+                lines.append(ServerReport(each.kind.name, each.command[0], state, why))
+        served = {suffix for each in found for suffix in each.kind.languages}
+        for kind in kinds:
+            if kind.install and kind.languages.keys() & present - served:
+                served |= kind.languages.keys()
+                unserved = " ".join(sorted(kind.languages.keys() & present))
+                lines.append(ServerReport(kind.name, unserved, "missing", kind.install))
         return tuple(lines)
 
     async def close(self) -> None:
@@ -264,10 +278,10 @@ class Servers:
         suffix = PurePosixPath(uri).suffix
         return next((each for each in self._all_found() if suffix in each.kind.languages), None)
 
-    def _all_found(self) -> Iterable[Found]:
-        """The servers that can be started, one for each language."""
+    def _all_found(self, *, trusted: bool | None = None) -> Iterable[Found]:
+        """The servers that can be started, one for each language, if the workspace is trusted."""
         settings = self._session.settings.language
-        if not settings.enabled or not self._session.trusted:
+        if not settings.enabled or not (self._session.trusted if trusted is None else trusted):
             return
         roots = [root.path for root in self._session.view.roots.folders if not root.is_virtual]
         taken: set[str] = set()
@@ -442,13 +456,6 @@ def _unseen(uris: Iterable[Uri]) -> frozenset[str]:
         path = PurePosixPath(uri)
         found |= {path.stem, path.parent.name} if path.stem in ("__init__", "index", "mod") else {path.stem}
     return frozenset(found)
-
-
-def _first_file(roots: Sequence[Path], suffixes: frozenset[str]) -> Uri | None:
-    for root in roots:
-        for path in stamps(root, suffixes):
-            return from_path(path)
-    return None
 
 
 def _bound(kept: OrderedDict[Any, Any]) -> None:

@@ -39,7 +39,7 @@ class Kind(NamedTuple):
     """A language server. `languages` are the ids of LSP by suffix, `markers` the names of files at a project's root.
 
     `runs_code`: it runs programs or plugins of the project, so it starts only where it can be confined.
-    `options` are those of its `initialize`.
+    `options` are those of its `initialize`. `install` is how people get it.
     """
 
     name: str
@@ -48,10 +48,13 @@ class Kind(NamedTuple):
     markers: tuple[str, ...]
     runs_code: bool = True
     options: Mapping[str, object] = {}
+    install: str = ""
 
 
 KINDS: Final = (
-    Kind("ty", ("ty", "server"), _PYTHON, ("ty.toml", *_IN_PYTHON), runs_code=False),
+    Kind(
+        "ty", ("ty", "server"), _PYTHON, ("ty.toml", *_IN_PYTHON), runs_code=False, install="pip install ty"
+    ),
     Kind(
         "basedpyright",
         ("basedpyright-langserver", "--stdio"),
@@ -74,15 +77,23 @@ KINDS: Final = (
             "hostInfo": "planloom",
             "tsserver": {"useSyntaxServer": "never"},
         },
+        install="npm install --save-dev typescript-language-server typescript@5",
     ),
     Kind("vtsls", ("vtsls", "--stdio"), _SCRIPT, _IN_SCRIPT),
-    Kind("gopls", ("gopls",), {".go": "go"}, ("go.work", "go.mod")),
+    Kind(
+        "gopls",
+        ("gopls",),
+        {".go": "go"},
+        ("go.work", "go.mod"),
+        install="go install golang.org/x/tools/gopls@latest",
+    ),
     Kind(
         "rust-analyzer",
         ("rust-analyzer",),
         {".rs": "rust"},
         ("Cargo.toml",),
         options={"checkOnSave": False},
+        install="rustup component add rust-analyzer",
     ),
     Kind(
         "clangd",
@@ -90,6 +101,7 @@ KINDS: Final = (
         _C,
         ("compile_commands.json", "compile_flags.txt", "CMakeLists.txt"),
         runs_code=False,
+        install="apt install clangd, or LLVM",
     ),
     Kind("jdtls", ("jdtls",), {".java": "java"}, ("pom.xml", "build.gradle", "build.gradle.kts")),
     Kind("kotlin-lsp", ("kotlin-lsp", "--stdio"), {".kt": "kotlin"}, ("build.gradle.kts", "build.gradle")),

@@ -72,7 +72,7 @@ from planloom.storage.ledger import Ledger
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.registry import builtin
 from planloom.workspace.editor import Editor
-from planloom.workspace.language import Language
+from planloom.workspace.language import Language, ServerReport
 from planloom.workspace.view import WorkspaceView
 
 MEMORABLE = frozenset(
@@ -318,6 +318,11 @@ class Application:
     def status(self, log_path: str = "") -> Status:
         """How the server is."""
         return self._health.status(self.models.identity, log_path)
+
+    async def language_servers(self) -> tuple[ServerReport, ...]:
+        """The language servers for files of the workspace."""
+        language = self._session.language
+        return () if language is None else await asyncio.to_thread(language.reports)
 
     async def command_abilities(self) -> Abilities:
         """The parts of a confinement that this machine can enforce."""

@@ -78,11 +78,12 @@ class CodeAction(NamedTuple):
 
 
 class ServerReport(NamedTuple):
-    """A language server that is there, for people: its program, how it is, and why."""
+    """A language server for people: its program, how it is, and why. One that is `missing` is for files that the
+    workspace has, and nobody serves: `program` then names their suffixes, and `why` says how to get it."""
 
     name: str
     program: str
-    state: str
+    state: Literal["ready to start", "starting", "running", "given up", "not started", "missing"]
     why: str = ""
 
 

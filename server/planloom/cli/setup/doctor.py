@@ -175,6 +175,18 @@ def commands(held_to: Json) -> Finding:
     return Finding("optional" if missing else "found", "commands", found, " ".join(missing))
 
 
+def language_servers(listed: Sequence[Json]) -> Iterator[Finding]:
+    """The language servers that judge changes before they are made, and how to get one where there is none."""
+    for each in listed:
+        name, state, why = each.get("name") or "?", each.get("state") or "", each.get("why") or ""
+        if state == "missing":
+            yield Finding("optional", "languages", f"none for {each.get('program')} files", f"{name}: {why}")
+        else:
+            is_well = state in ("ready to start", "starting", "running")
+            found = f"{name}, {state}  {each.get('program') or ''}"
+            yield Finding("found" if is_well else "optional", "languages", found, "" if is_well else why)
+
+
 def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
     """The models, and whether each can be reached. The embedded rules are always listed, but are no model."""
     without: State = "missing" if needed else "optional"
@@ -209,8 +221,9 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
             process, folders, say=lambda level, message: findings.append(_message(level, message))
         ) as opened:
             findings += server(opened.status, time.monotonic() - started)
-            held_to = await opened.request("planloom/status", {"commands": True})
+            held_to = await opened.request("planloom/status", {"commands": True, "languages": True})
             findings.append(commands(held_to.get("commands") or {}))
+            findings += language_servers(held_to.get("languages") or [])
             try:
                 listed = await opened.request("planloom/model/list", {"select": True})
             except ServerError as error:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 async def status(connection: Connection, params: wire.StatusParams) -> wire.StatusResult:
     """The server's version, model, folders and health, and the plans that run or can be resumed."""
     held_to = await connection.app.command_abilities() if params.commands else None
+    servers = await connection.app.language_servers() if params.languages else None
     now = connection.app.status(str(connection.log_path or ""))
     reviews = review_choices(now.approvals, connection.words)
     return wire.StatusResult.of(
@@ -32,6 +33,12 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
         model_words=_model_words(connection),
         plans=wire.StatusPlans(active=now.active, resumable=now.resumable),
         commands=None if held_to is None else wire.CommandAbilities.of(held_to),
+        languages=None
+        if servers is None
+        else tuple(
+            wire.LanguageServer(name=each.name, program=each.program, state=each.state, why=each.why or None)
+            for each in servers
+        ),
         reviews=reviews if now.trusted else before_trust(reviews, connection.words),
     )
 

@@ -10,9 +10,11 @@ from planloom.view.problems import Mend
 
 
 class StatusParams(Wire):
-    """`planloom/status`. With `commands` it is found out what commands can be held to, which takes a moment."""
+    """`planloom/status`. With `commands` it is found out what commands can be held to, with `languages` which language
+    servers are there; both take a moment."""
 
     commands: Maybe[Bool] = None
+    languages: Maybe[Bool] = None
 
 
 class ListModelsParams(Wire):
@@ -131,6 +133,16 @@ class CommandAbilities(Wire):
     writable: MaybeMany[str] = None
 
 
+class LanguageServer(Wire):
+    """A language server for files of the workspace, and how it is, and why. Of one that is missing `program` names the
+    suffixes of the files that nobody serves, and `why` says how to get it."""
+
+    name: str
+    program: str
+    state: Literal["ready to start", "starting", "running", "given up", "not started", "missing"]
+    why: Maybe[str] = None
+
+
 class ReviewChoice(Wire):
     """When changes are reviewed: what that asks under the settings, in a few words `line`, and what is not asked."""
 
@@ -160,6 +172,7 @@ class StatusResult(Wire):
     log_path: str
     storage_path: str
     commands: Maybe[CommandAbilities] = None
+    languages: Maybe[tuple[LanguageServer, ...]] = None
     storage_note: Maybe[str] = None
     review: Review
     reviews: tuple[ReviewChoice, ...]
