@@ -39,6 +39,7 @@ BENCHES: Final = {
     "edits": "run",
     "parsing": "models",
     "tools": "run",
+    "judging": "run",
 }
 """All that `make bench` runs, in this order, each with the package of its module."""
 SECONDS: Final = 400

@@ -127,7 +127,7 @@ class Studio:
         trusted: bool = True,
         decisions: Decisions | None = None,
         private: tuple[Path, ...] = (),
-        language: Language | None = None,
+        language: Language | Callable[[Session], Language] | None = None,
     ) -> None:
         """`patience` is how many seconds anything may take, `decisions` what the user has decided on folders."""
         self.patience = patience
@@ -145,7 +145,7 @@ class Studio:
         resolved = resolve({"user": settings}).settings
         session = Session(resolved, self.view, self.editor, trusted=trusted, private=private)
         session.decisions = decisions
-        session.language = language
+        session.language = language(session) if callable(language) else language
         self.app = Application(
             session,
             ledger if isinstance(ledger, Ledger) else Ledger(ledger),

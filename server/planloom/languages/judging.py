@@ -107,6 +107,6 @@ class _Lines:
 
 
 def touched_lines(before: str, after: str) -> Iterable[range]:
-    """The lines of the earlier text that are changed; where lines are only added, the one before them."""
+    """The lines of the earlier text that are changed; empty where lines are only added before one."""
     for block in changed_blocks(split_lines(before), split_lines(after)):
-        yield range(block.before_start, max(block.before_end, block.before_start + 1))
+        yield range(block.before_start, block.before_end)

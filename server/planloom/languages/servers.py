@@ -427,8 +427,11 @@ async def _symbols_of(uri: Uri, ask: spoken.Ask, _: object) -> tuple[Symbol, ...
 
 
 def _declares(symbol: Symbol, lines: range) -> bool:
-    """Whether changed lines are those in which something is declared, with the first of its parameters."""
-    return symbol.range.start.line < lines.stop and lines.start <= symbol.name_range.end.line + 1
+    """Whether changed or added lines are among those in which something is declared, with its first parameters."""
+    last = min(symbol.name_range.end.line + 1, symbol.range.end.line)
+    if not lines:
+        return symbol.range.start.line < lines.start <= last
+    return symbol.range.start.line < lines.stop and lines.start <= last
 
 
 def _word_at(text: str, position: Position) -> str:
