@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sys
 import tempfile
 import time
@@ -59,6 +60,11 @@ def problems(text: str) -> list[Any]:
         for word, severity in rules
         if word in line
     ]
+    if HOW == "reads the home":
+        # A secret that it could read is in what it says.
+        with suppress(OSError):
+            secret = Path(os.environ["HOME"], ".ssh", "id").read_text()
+            return [{"range": where(0, 0, 1), "severity": 1, "message": secret}]
     if HOW == "answers nonsense":
         return [{"range": "here", "message": 7}, None, {"message": "no range"}, *found]
     if HOW == "floods with problems":
@@ -165,6 +171,10 @@ def act(method: str) -> None:
     if HOW == "writes":
         with suppress(OSError):
             Path("written-by-server").touch()
+    if HOW == "connects":
+        port = int(Path("port").read_text())
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as connection:
+            connection.send(b"hello")
     if HOW == "asks":
         for number, method in enumerate(
             (

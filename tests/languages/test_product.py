@@ -1,6 +1,4 @@
-"""The whole product with a real type checker: what a change breaks is known before anyone is asked, and a name is renamed
-without a model.
-"""
+"""The whole product with a real type checker: what a change breaks is known before anyone is asked."""
 
 from __future__ import annotations
 
@@ -8,6 +6,8 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from planloom.execution.session import Session
 from planloom.languages.language import Languages
@@ -17,6 +17,7 @@ from tests.languages.test_real_servers import ALL
 from tests.support.fake_editor import EVERYTHING
 from tests.support.studio import Studio, studio
 
+pytestmark = pytest.mark.process
 TY = next(each for each in ALL if each.name == "ty")
 FILES = {
     "pyproject.toml": "[project]\nname = 'shapes'\nversion = '1'\n",
@@ -93,6 +94,7 @@ async def test_a_rename_over_five_files_is_one_step_without_a_model(tmp_path: Pa
         assert {name: at.text(name) for name in FILES} == dict(FILES)
 
 
+@pytest.mark.slow
 async def test_a_server_that_hangs_makes_no_plan_fail(tmp_path: Path) -> None:
     """It is waited for once, and the person is told that nothing is known."""
     silent = tmp_path / "silent"

@@ -15,6 +15,7 @@ from planloom.domain.text.positions import Position, Range, apply_edits
 from planloom.workspace.language import ENCODING, NotKnown
 from tests.languages.support import Bench, bench
 
+pytestmark = pytest.mark.process
 BESIDE = Path(sys.executable).parent
 TOOLS = Path(os.environ.get("PLANLOOM_TOOLS") or Path.home() / ".cache" / "planloom-tools")
 SCRIPT_SERVER = TOOLS / "languages" / "node_modules" / ".bin" / "typescript-language-server"

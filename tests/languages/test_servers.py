@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from pathlib import Path
 
 import pytest
 
 from planloom.domain.changes import Changeset, DeleteFile, RenameFile
+from planloom.domain.safety.confinement import Abilities
 from planloom.domain.text.positions import Position
 from planloom.languages import server
 from planloom.settings import resolve
+from planloom.tools.confinement.abilities import abilities  # noqa: F401 - the mark below reads it
 from planloom.workspace.language import NotKnown
 from tests.languages.support import Bench, scripted
 
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif("not abilities().files", reason="a program of the folder starts only confined"),
+]
 GOOD = ("pulls", "pushes", "pushes without versions", "answers nonsense", "prints much", "asks")
 LONG = 20.0
 """Seconds that a judgement may take on a busy machine; a good server takes a few milliseconds."""
@@ -118,6 +125,39 @@ async def test_it_is_confined(tmp_path: Path) -> None:
         assert not (found.folder / "written-by-server").exists()
 
 
+async def test_where_nothing_confines_it_a_program_of_the_folder_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = Abilities(files=False, network=False, processes=False, how="nothing")
+    monkeypatch.setattr("planloom.languages.servers.abilities", lambda: none)
+    async with scripted(tmp_path, "pulls", {"a.txt": "one\n"}) as found:
+        judged = await found.languages.judge(found.edit("a.txt", "bad\n"), {}, LONG)
+        assert judged is not None and judged.unknown is not None
+        assert "it can run code of the project, and nothing confines it here" in judged.unknown
+        assert found.languages.reports()[0].state == "given up"
+
+
+async def test_it_has_no_network(tmp_path: Path) -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        listening.setblocking(False)
+        files = {"a.txt": "one\n", "port": str(listening.getsockname()[1])}
+        async with scripted(tmp_path, "connects", files) as found:
+            assert await lines(found, "a.txt", "bad\n") == ["1 error bad thing"]
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+async def test_it_reads_no_secret_of_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id").write_text("a key")
+    monkeypatch.setenv("HOME", str(home))
+    async with scripted(tmp_path, "reads the home", {"a.txt": "one\n"}) as found:
+        assert await lines(found, "a.txt", "bad\n") == ["1 error bad thing"]
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [
@@ -183,8 +223,10 @@ async def test_whoever_stops_waiting_leaves_the_server_well(tmp_path: Path) -> N
         assert await lines(found, "a.txt", "bad\n") == ["1 error bad thing"]
 
 
-@pytest.mark.slow
-async def test_a_server_that_takes_too_much_memory_is_ended(tmp_path: Path) -> None:
+async def test_a_server_that_takes_too_much_memory_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planloom.languages.servers.MOST_MEMORY", 200 << 20)
     async with scripted(tmp_path, "takes memory", {"a.txt": "one\n"}) as found:
         judged = await found.languages.judge(found.edit("a.txt", "bad\n"), {}, 100)
         assert judged is not None and judged.unknown is not None
