@@ -33,6 +33,40 @@ MOST_MESSAGE: Final = 32 << 20
 """The most bytes of one message of a language server."""
 MOST_AT_ONCE: Final = 128 << 20
 """The most bytes that a language server may send between two questions; one that sends more is ended."""
+CAPABILITIES: Final = types.ClientCapabilities(
+    workspace=types.WorkspaceClientCapabilities(
+        configuration=True,
+        workspace_folders=True,
+        workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
+        did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
+        symbol=types.WorkspaceSymbolClientCapabilities(),
+    ),
+    text_document=types.TextDocumentClientCapabilities(
+        synchronization=types.TextDocumentSyncClientCapabilities(),
+        publish_diagnostics=types.PublishDiagnosticsClientCapabilities(version_support=True),
+        diagnostic=types.DiagnosticClientCapabilities(),
+        document_symbol=types.DocumentSymbolClientCapabilities(hierarchical_document_symbol_support=True),
+        definition=types.DefinitionClientCapabilities(),
+        implementation=types.ImplementationClientCapabilities(),
+        references=types.ReferenceClientCapabilities(),
+        hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.PlainText]),
+        rename=types.RenameClientCapabilities(),
+        call_hierarchy=types.CallHierarchyClientCapabilities(),
+        code_action=types.CodeActionClientCapabilities(
+            code_action_literal_support=types.ClientCodeActionLiteralOptions(
+                code_action_kind=types.ClientCodeActionKindOptions(value_set=[*types.CodeActionKind])
+            ),
+            data_support=True,
+            is_preferred_support=True,
+            resolve_support=types.ClientCodeActionResolveOptions(properties=["edit"]),
+        ),
+        formatting=types.DocumentFormattingClientCapabilities(),
+    ),
+    window=types.WindowClientCapabilities(work_done_progress=True),
+    general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind.Utf16]),
+)
+"""What we understand; what we have no use for is not declared, so that nobody works for nothing."""
+
 _SECONDS_TO_END: Final = 2.0
 _FORCE: Final[signal.Signals] = getattr(signal, "SIGKILL", signal.SIGTERM)
 

@@ -31,40 +31,6 @@ MOST_STARTS: Final = 2
 _QUIET_SECONDS: Final = 0.25
 """How long published diagnostics without a version must stay the same before they count as those of the text."""
 _QUIET_LATER_SECONDS: Final = 0.1
-_CAPABILITIES: Final = types.ClientCapabilities(
-    workspace=types.WorkspaceClientCapabilities(
-        configuration=True,
-        workspace_folders=True,
-        workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
-        did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
-        symbol=types.WorkspaceSymbolClientCapabilities(),
-    ),
-    text_document=types.TextDocumentClientCapabilities(
-        synchronization=types.TextDocumentSyncClientCapabilities(),
-        publish_diagnostics=types.PublishDiagnosticsClientCapabilities(version_support=True),
-        diagnostic=types.DiagnosticClientCapabilities(),
-        document_symbol=types.DocumentSymbolClientCapabilities(hierarchical_document_symbol_support=True),
-        definition=types.DefinitionClientCapabilities(),
-        implementation=types.ImplementationClientCapabilities(),
-        references=types.ReferenceClientCapabilities(),
-        hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.PlainText]),
-        rename=types.RenameClientCapabilities(),
-        call_hierarchy=types.CallHierarchyClientCapabilities(),
-        code_action=types.CodeActionClientCapabilities(
-            code_action_literal_support=types.ClientCodeActionLiteralOptions(
-                code_action_kind=types.ClientCodeActionKindOptions(value_set=[*types.CodeActionKind])
-            ),
-            data_support=True,
-            is_preferred_support=True,
-            resolve_support=types.ClientCodeActionResolveOptions(properties=["edit"]),
-        ),
-        formatting=types.DocumentFormattingClientCapabilities(),
-    ),
-    window=types.WindowClientCapabilities(work_done_progress=True),
-    general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind.Utf16]),
-)
-"""What we understand; what we have no use for is not declared, so that nobody works for nothing."""
-
 _TSSERVER: Final = "typescript.tsserverRequest"
 """The command by which typescript-language-server passes a question on."""
 _CATEGORIES: Final = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
@@ -282,7 +248,7 @@ class Server:
         if self.state == "given up":
             raise NotKnown(self.why)
         # The client of the protocol library is large, and few sessions start a server.
-        from planloom.languages.client import Client
+        from planloom.languages.client import CAPABILITIES, Client
 
         self.state = "starting"
         self._starts += 1
@@ -302,7 +268,7 @@ class Server:
             "clientInfo": {"name": "planloom", "version": VERSION},
             "rootUri": folder["uri"],
             "workspaceFolders": [folder],
-            "capabilities": _CAPABILITIES,
+            "capabilities": CAPABILITIES,
             "initializationOptions": dict(self.found.kind.options) or None,
         }
         try:

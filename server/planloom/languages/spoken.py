@@ -6,6 +6,7 @@ An answer is a stranger's: what does not have the form of the specification is l
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from lsprotocol import types
@@ -34,10 +35,6 @@ MOST_TEXT: Final = 20_000
 MOST_ACTIONS: Final = 50
 _DEEPEST: Final = 30
 _SEVERITIES: Final = ("error", "warning", "information", "hint")
-_KINDS: Final = {
-    each.value: "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in each.name).strip()
-    for each in types.SymbolKind
-}
 _NEARBY: Final[Mapping[Nearby, str]] = {
     "definition": types.TEXT_DOCUMENT_DEFINITION,
     "implementation": types.TEXT_DOCUMENT_IMPLEMENTATION,
@@ -267,7 +264,7 @@ def _symbols(raw: Any, uri: Uri | None) -> Iterator[Symbol]:
         location = each.get("location")
         where = location.get("uri") if isinstance(location, dict) else uri
         whole = _range(location.get("range") if isinstance(location, dict) else each.get("range"))
-        if not isinstance(where, str) or scheme(where) != "file":
+        if not isinstance(where, str) or scheme(where) != "file" or (whole is None and location is None):
             continue
         whole = whole or Range(start=Position(line=0, character=0), end=Position(line=0, character=0))
         own = _range(each.get("selectionRange")) or whole
@@ -277,7 +274,7 @@ def _symbols(raw: Any, uri: Uri | None) -> Iterator[Symbol]:
         count += 1
         yield Symbol(
             name[:MOST_NAME],
-            _KINDS.get(kind, "symbol") if isinstance(kind, int) else "symbol",
+            _kinds().get(kind, "symbol") if isinstance(kind, int) else "symbol",
             normalized(where),
             whole,
             own,
@@ -288,6 +285,17 @@ def _symbols(raw: Any, uri: Uri | None) -> Iterator[Symbol]:
             waiting += [
                 (child, inside[:MOST_NAME], depth + 1) for child in reversed(_list(each.get("children")))
             ]
+
+
+@cache
+def _kinds() -> Mapping[int, str]:
+    """The kinds of symbols of LSP, in words."""
+    return {
+        each.value: "".join(
+            f" {letter.lower()}" if letter.isupper() else letter for letter in each.name
+        ).strip()
+        for each in types.SymbolKind
+    }
 
 
 def _places(raw: Any) -> Iterator[Place]:
