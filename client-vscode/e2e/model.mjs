@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { applyAll, moreOf, nextApproval, onDisk, plan, saveUntil, titles, version } from "./gestures.mjs";
 import { GRAPH_SCRIPT } from "./graph.mjs";
 import { IMAGE_SCRIPT } from "./images.mjs";
+import { JUDGING_SCRIPT } from "./judging.mjs";
 import { NODES_SCRIPT } from "./nodes.mjs";
 import { until } from "./workbench.mjs";
 
@@ -45,6 +46,7 @@ const SCRIPT = [
   },
   ...GRAPH_SCRIPT,
   ...IMAGE_SCRIPT,
+  ...JUDGING_SCRIPT,
   ...NODES_SCRIPT,
   {
     when: { contains: ["USER REQUEST\nAnd how many letters are in it?"] },

@@ -13,6 +13,7 @@ import { FIRST_RUN } from "./firstRun.mjs";
 import { GRAPH } from "./graph.mjs";
 import { IMAGES } from "./images.mjs";
 import { JOURNEYS } from "./journeys.mjs";
+import { JUDGING, RENAMING } from "./judging.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
 import { NEW_FILES } from "./newFiles.mjs";
 import { NODES } from "./nodes.mjs";
@@ -145,10 +146,11 @@ const LITERAL = [
   TEMPLATES,
   DOCUMENTS,
   REVIEWING,
+  RENAMING,
   WALKING,
   WINDOWS,
 ].flat();
-const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES, FIGURES].flat();
+const DRAFTED = [WITH_MODEL, GRAPH, NODES, IMAGES, JUDGING, FIGURES].flat();
 await series(workbench, WITHOUT_MODEL, COVERED);
 const { [SIXTY_FILES]: sixtyFilesMs } = await series(workbench, { ...WITHOUT_MODEL, ...ASKING }, LITERAL);
 const log = workbench.log();
