@@ -114,6 +114,8 @@ export const JUDGING = [
       // The server ends with its window: the plan pauses, and its question comes anew.
       await window.reload();
       await window.waitForStatus("paused");
+      const diffs = page.locator(".tabs-container .tab").filter({ hasText: "now ↔ proposed" });
+      await until("the diff of the old question to close", async () => (await diffs.count()) === 0);
       await window.shot(join(shots, "judged-reloaded-dark.png"));
       await panel.locator("#resume").click();
       await nextApproval(window);

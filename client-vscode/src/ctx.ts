@@ -335,6 +335,8 @@ export class Ctx implements vscode.Disposable {
     const [only] = live.length === 1 ? live : [];
     const displayed = kept !== undefined && live.includes(kept) ? kept : only;
     if (this.state.current === undefined && displayed !== undefined) this.state = select(this.state, displayed);
+    const views = Object.values(this.state.plans);
+    void this.diffs.keepOnly(views.flatMap(({ approvals }) => approvals?.map(({ approvalId }) => approvalId) ?? []));
     this.panel.reset();
     this.changed();
   }

@@ -147,6 +147,14 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
       for (const key of [...kept.keys()]) if (key.startsWith(`${approvalId} `)) kept.delete(key);
   }
 
+  /** Close the diffs of all approvals but these: an editor that starts brings back tabs of what was withdrawn. */
+  async keepOnly(waiting: readonly string[]): Promise<void> {
+    const shown = vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .flatMap((tab) => fileOf(proposedOf(tab))?.approvalId ?? []);
+    for (const each of new Set([...shown, ...this.lists.keys()])) if (!waiting.includes(each)) await this.forget(each);
+  }
+
   dispose(): void {
     clearTimeout(this.arming);
     for (const each of this.registrations) each.dispose();

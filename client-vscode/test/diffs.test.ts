@@ -11,6 +11,13 @@ const editor = await vi.hoisted(async () => {
   return {
     Uri,
     lists: [] as Shown[][],
+    tabs: [] as object[],
+    TabInputTextDiff: class {
+      constructor(
+        readonly original: Uri,
+        readonly modified: Uri,
+      ) {}
+    },
     scrolled: [] as ((event: object) => void)[],
     nothing: { dispose: () => undefined },
   };
@@ -19,6 +26,7 @@ vi.mock("vscode", () => ({
   Uri: editor.Uri,
   EventEmitter: class {},
   TabInputText: class {},
+  TabInputTextDiff: editor.TabInputTextDiff,
   commands: { executeCommand: (_: string, __: string, list: never) => Promise.resolve(editor.lists.push(list)) },
   window: {
     onDidChangeTextEditorVisibleRanges: (listener: (event: object) => void) => {
@@ -27,8 +35,13 @@ vi.mock("vscode", () => ({
     },
     onDidChangeVisibleTextEditors: () => editor.nothing,
     tabGroups: {
-      all: [],
-      close: () => Promise.resolve(true),
+      get all() {
+        return [{ tabs: editor.tabs }];
+      },
+      close: (closed: object[]) => {
+        editor.tabs = editor.tabs.filter((tab) => !closed.includes(tab));
+        return Promise.resolve(true);
+      },
       onDidChangeTabs: () => editor.nothing,
       onDidChangeTabGroups: () => editor.nothing,
     },
@@ -71,7 +84,7 @@ async function scroll(uri: unknown, text: string, line: number): Promise<void> {
 const sides = (index: number) => editor.lists[0]?.[index]?.slice(1) ?? [];
 
 beforeEach(() => {
-  [told, editor.lists.length, editor.scrolled.length] = [[], 0, 0];
+  [told, editor.lists.length, editor.scrolled.length, editor.tabs] = [[], 0, 0, []];
   const texts = (_: string, uri: string) =>
     Promise.resolve({ before: BEFORE, after: uri === DELETED.uri ? null : AFTER } as never);
   diffs = new Diffs(texts, texts, (file) => void told.push(file), proposals);
@@ -100,6 +113,18 @@ test("the side of a diff that has no last change of its own says nothing", async
   const query = before?.query.replace("side=before", "side=after");
   await scroll({ ...before, query }, "", 3);
   expect(told).toEqual([]);
+});
+
+test("a diff that an editor has brought back is closed unless its change still waits", async () => {
+  const tab = (approvalId: string) => {
+    const query = new URLSearchParams({ approvalId, uri: EDITED.uri }).toString();
+    const proposed = editor.Uri.from({ scheme: "planloom-proposal", path: "/w/edited.txt", query } as never);
+    return { label: "", input: new editor.TabInputTextDiff(editor.Uri.parse(EDITED.uri), proposed) };
+  };
+  const [waits, gone, other] = [tab("waits"), tab("gone"), { label: "edited.txt" }];
+  editor.tabs = [waits, gone, other];
+  await diffs.keepOnly(["waits"]);
+  expect(editor.tabs).toEqual([waits, other]);
 });
 
 test("the changes of a plan are shown beside what stands now, and what is gone again is not shown as there", async () => {
