@@ -189,11 +189,13 @@ function judgedOf(panel: Panel, { approvalId, files }: Approval, { judged }: App
       ${problems.map(
         (each) => html`<li>
           ${icon(each.severity, each.kind, each.severity === "error" ? "bad" : "warn")}
-          <button class="path" type="button" @click=${go(each)}>${shown(`${each.path}:${each.line}`)}</button>
-          <span class="quiet">${shown(each.message)}</span>
+          <span>
+            <button class="path" type="button" @click=${go(each)}>${shown(`${each.path}:${each.line}`)}</button>
+            <span class="quiet">${shown(each.message)}</span>
+          </span>
         </li>`,
       )}
-      ${when(more, () => html`<li class="quiet">${more}</li>`)}
+      ${when(more, () => html`<li class="quiet"><span>${more}</span></li>`)}
     </ul>
   </details>`;
 }
