@@ -293,7 +293,7 @@ def test_the_checks_of_a_step_stand_in_the_table_that_is_reviewed() -> None:
 
 
 def test_an_approval_says_what_is_judged_of_the_changes_below_them() -> None:
-    judged = {
+    judged: Any = {
         "by": "ty",
         "headline": "3 new problems",
         "problems": [
@@ -311,7 +311,11 @@ def test_an_approval_says_what_is_judged_of_the_changes_below_them() -> None:
         "b.py:1: warning: Unused",
         "and 1 more",
     ]
+    wordy = {**judged["problems"][0], "message": "odd " * 40}
+    long: Any = approval(1, "a.py", judged={**judged, "problems": [wordy]})
+    narrow = shown(show_approval.approval_panel(long, [], [FOLDER]))
+    assert [line[2:6] for line in narrow.splitlines() if "odd" in line] == ["  a.", "  od"]
     clean: Any = approval(1, "a.py", judged={"by": "ty", "headline": "no new problems", "total": 0})
-    assert "no new problems (ty)" in shown(show_approval.approval_panel(clean, [], [FOLDER]))
+    assert "No new problems (ty)" in shown(show_approval.approval_panel(clean, [], [FOLDER]))
     nobody: Any = approval(1, "a.py")
     assert "problems" not in shown(show_approval.approval_panel(nobody, [], [FOLDER]))

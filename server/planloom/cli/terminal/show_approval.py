@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -92,13 +93,14 @@ def _judged(approval: Approval, folders: Sequence[Path]) -> list[RenderableType]
         return []
     problems, total = judged.get("problems") or [], judged["total"]
     by, unknown = judged.get("by"), judged.get("unknown")
-    line = f"{judged['headline']}{f' ({by})' if by else ''}{f': {unknown}' if unknown else ''}"
+    headline = judged["headline"][:1].upper() + judged["headline"][1:]
+    line = f"{headline}{f' ({by})' if by else ''}{f': {unknown}' if unknown else ''}"
     found: list[RenderableType] = [Text(visible(line), "yellow" if total else "dim", overflow="fold")]
     for each in problems:
         place = f"{show.relative(each['uri'], folders)}:{each['line'] + 1}"
         style = "red" if each["severity"] == "error" else "yellow"
-        text = Text(f"  {visible(place)}: ", overflow="fold").append(f"{each['severity']}: ", style)
-        found.append(text.append(visible(each["message"])))
+        text = Text(f"{visible(place)}: ", overflow="fold").append(f"{each['severity']}: ", style)
+        found.append(Padding(text.append(visible(each["message"])), (0, 0, 0, 2)))
     if (more := total - len(problems)) > 0:
         found.append(Text(f"  and {more} more", "dim"))
     return found
