@@ -50,7 +50,8 @@ def facts(step: Step, after: str, changed: int, background: str | None, t: Words
         yield t("runs in the background: {0}", background)
     if changed:
         yield t.plural(changed, "1 file changed", "{0} files changed")
-    if step.judged is not None and not step.was_turned_down and step.reverted != "whole":
+    is_gone = step.status == "pending" or step.was_turned_down or step.reverted == "whole"
+    if step.judged is not None and not is_gone:
         yield judged_words(step.judged, t)
     if step.attempts > 1:
         yield t("attempt {0}", step.attempts)
