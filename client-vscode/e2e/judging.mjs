@@ -168,8 +168,12 @@ export const RENAMING = [
     name: "a function is renamed everywhere it is used, without a model",
     files: FILES,
     async run({ window, folder, shots }) {
-      const { panel } = window;
+      const { panel, page } = window;
       addEnvironment(folder);
+      // A use that is typed and not saved is renamed, too, and stays unsaved.
+      await window.openFile("use.py");
+      await window.caretAt("use.py", 4);
+      await page.keyboard.type("print(area(4, 5))");
       await window.showPanel();
       await window.choose("mode", "Plan");
       await window.request("rename function area to surface everywhere");
@@ -179,13 +183,20 @@ export const RENAMING = [
       const card = await nextApproval(window);
       const files = (await card.locator(".file .path").allTextContents()).sort();
       assert.deepEqual(files, ["shapes.py", "use.py"]);
+      await until(
+        "the judgement",
+        async () => (await card.locator(".judged").textContent()) === "No new problems (ty)",
+      );
       await window.shot(join(shots, "renaming-dark.png"));
       await applyAll(window);
-      const renamed = [SHAPES, USE].map((text) => text.replaceAll("area", "surface"));
-      const now = () => [onDisk(folder, "shapes.py"), onDisk(folder, "use.py")];
-      await until("both files renamed", () => now().join() === renamed.join());
+      const before = [SHAPES, `${USE}print(area(4, 5))`];
+      const renamed = before.map((text) => text.replaceAll("area", "surface"));
+      const now = async () => [onDisk(folder, "shapes.py"), await window.editorText()].join("").trim();
+      await until("every use renamed", async () => (await now()) === renamed.join(""));
+      assert.equal(onDisk(folder, "use.py"), USE);
       await panel.locator("#undo").click();
-      await until("both files as before", () => now().join() === [SHAPES, USE].join());
+      await until("all as it was, with what was typed", async () => (await now()) === before.join(""));
+      assert.equal(onDisk(folder, "use.py"), USE);
     },
   },
 ];
