@@ -1,6 +1,6 @@
 """A language server that behaves as its first argument says. It runs by itself, so it imports nothing of ours.
 
-It knows one rule: a line with `bad` is an error, one with `odd` a warning.
+It knows few rules: a line with `bad` is an error, one with `odd` a warning, and `lacks NAME` an error of that name.
 """
 
 from __future__ import annotations
@@ -59,6 +59,11 @@ def problems(text: str) -> list[Any]:
         for number, line in enumerate(text.split("\n"))
         for word, severity in rules
         if word in line
+    ]
+    found += [
+        {"range": where(number, 0, len(line)), "severity": 1, "message": f"`{name}` is missing"}
+        for number, line in enumerate(text.split("\n"))
+        for name in re.findall(r"lacks (\w+)", line)
     ]
     if HOW == "reads the home":
         # A secret that it could read is in what it says.

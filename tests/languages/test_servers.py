@@ -62,11 +62,29 @@ async def test_what_is_staged_below_and_unsaved_counts_as_before(tmp_path: Path)
         assert judged is not None and judged.is_clean and judged.by == "server"
 
 
+async def test_a_buffer_that_was_unsaved_when_it_was_opened_is_what_is_asked_about(tmp_path: Path) -> None:
+    async with scripted(tmp_path, "pulls", {"a.txt": "one\n"}) as found:
+        uri = found.uri("a.txt")
+        found.session.view.documents.did_open(str(uri), "plaintext", 1, "bad\n")
+        (file,) = await found.languages.diagnostics((uri,), {})
+        assert [each.message for each in file.items] == ["bad thing"]
+
+
 async def test_a_renamed_file_keeps_its_old_problems(tmp_path: Path) -> None:
     async with scripted(tmp_path, "pulls", {"a.txt": "bad\n"}) as found:
         renamed = RenameFile(uri=found.uri("a.txt"), new_uri=found.uri("b.txt"), before="bad\n")
         judged = await found.languages.judge(Changeset(changes=(renamed,)), {}, LONG)
         assert judged is not None and judged.is_clean
+
+
+async def test_a_renamed_symbol_keeps_its_old_problems(tmp_path: Path) -> None:
+    files = {"a.txt": "area\nlacks area\n", "taken.txt": "lacks area\narea\nsurface\n"}
+    async with scripted(tmp_path, "pulls", files) as found:
+        assert await lines(found, "a.txt", "surface\nlacks surface\n") == []
+        assert await lines(found, "a.txt", "surface\nlacks surface\nlacks surface\n") != []
+        # One place alone is another name, not a rename; so is a name that was there before.
+        assert await lines(found, "a.txt", "area\nlacks surface\n") == ["2 error `surface` is missing"]
+        assert await lines(found, "taken.txt", "lacks surface\nsurface\nsurface\n") != []
 
 
 async def test_files_of_no_server_are_not_judged(tmp_path: Path) -> None:

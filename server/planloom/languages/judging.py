@@ -15,6 +15,8 @@ from planloom.workspace.editor import Diagnostic
 _MEASURED: Final = ("error", "warning")
 _LINE: Final = re.compile(r"\bline \d+|:\d+(?::\d+)?")
 """Where another thing is, in the words of a message."""
+_WORD: Final = re.compile(r"\w+")
+_TOKEN: Final = re.compile(r"\w+|\W")
 
 
 class Side(NamedTuple):
@@ -24,6 +26,17 @@ class Side(NamedTuple):
     problems: tuple[Diagnostic, ...]
 
 
+class Rename(NamedTuple):
+    """A name for which another one is written wherever a change touches the text."""
+
+    old: str
+    new: str
+
+    def by_new_name(self, message: str) -> str:
+        """A message with the new name for the old one."""
+        return re.sub(rf"\b{re.escape(self.old)}\b", self.new, message)
+
+
 class _Meaning(NamedTuple):
     severity: str
     source: str | None
@@ -31,13 +44,18 @@ class _Meaning(NamedTuple):
     words: str
 
 
-def new_problems(uri: Uri, before: Side, after: Side, unseen: Collection[str] = ()) -> list[NewProblem]:
+def new_problems(
+    uri: Uri, before: Side, after: Side, unseen: Collection[str] = (), rename: Rename | None = None
+) -> list[NewProblem]:
     """The errors and warnings of a text that it did not have before, errors first.
 
-    A problem is an old one if there was one that says the same, or on an unchanged line one of the same rule. `unseen`
-    are names of files that the server cannot know yet: what a line with such a name is blamed for is not told.
+    A problem is an old one if there was one that says the same, by the new name of what is renamed, or on an unchanged
+    line one of the same rule. `unseen` are names of files that the server cannot know yet: what a line with such a name
+    is blamed for is not told.
     """
     old, new = _measured(before), _measured(after)
+    if rename is not None:
+        old = [each.model_copy(update={"message": rename.by_new_name(each.message)}) for each in old]
     vanished = Counter(map(_meaning, old))
     vanished.subtract(map(_meaning, new))
     if not any(count < 0 for count in vanished.values()):
@@ -60,10 +78,33 @@ def new_problems(uri: Uri, before: Side, after: Side, unseen: Collection[str] = 
         if was is not None and rules[was, each.source, each.code] > 0:
             rules[was, each.source, each.code] -= 1
             continue
-        words = set(re.findall(r"\w+", lines[line])) if line < len(lines) else set()
+        words = set(_WORD.findall(lines[line])) if line < len(lines) else set()
         if words.isdisjoint(unseen):
             found.append(_named(uri, each))
     return sorted(found, key=lambda each: (each.severity != "error", each.line))
+
+
+def rename_of(texts: Iterable[tuple[str, str]]) -> Rename | None:
+    """What a change of texts, each before and after, renames; None if it does anything else.
+
+    A rename is at two places at least, since a single one may be another name, and gives a name that was not there.
+    """
+    places: list[tuple[str, str]] = []
+    known: set[str] = set()
+    for before, after in texts:
+        old, new = split_lines(before), split_lines(after)
+        known.update(_WORD.findall(before))
+        for block in changed_blocks(old, new):
+            was = _TOKEN.findall("".join(old[block.before_start : block.before_end]))
+            now = _TOKEN.findall("".join(new[block.after_start : block.after_end]))
+            if len(was) != len(now):
+                return None
+            places += [pair for pair in zip(was, now, strict=True) if pair[0] != pair[1]]
+    if len(places) < 2 or len(set(places)) > 1:
+        return None
+    old_name, new_name = places[0]
+    is_name = old_name.isidentifier() and new_name.isidentifier()
+    return Rename(old_name, new_name) if is_name and new_name not in known else None
 
 
 def _measured(side: Side) -> list[Diagnostic]:

@@ -22,7 +22,7 @@ from planloom.domain.values import Uri
 from planloom.execution.session import Session
 from planloom.languages import spoken
 from planloom.languages.finding import Found, found, project_root
-from planloom.languages.judging import Side, new_problems, touched_lines
+from planloom.languages.judging import Rename, Side, new_problems, rename_of, touched_lines
 from planloom.languages.limits import MOST_MEMORY
 from planloom.languages.server import START_SECONDS, Server, State
 from planloom.languages.table import Kind, chosen
@@ -316,8 +316,9 @@ class Servers:
     # Texts.
 
     def _opened(self, texts: Texts) -> dict[Uri, str]:
-        """The texts that differ from the disk: unsaved ones of the editor, over them the staged ones."""
-        unsaved = {each.uri: each.text for each in self._session.view.documents.all() if each.dirty}
+        """The texts that may differ from the disk: unsaved ones of the editor, over them the staged ones."""
+        documents = self._session.view.documents
+        unsaved = {each.uri: each.text for each in documents.all() if not documents.is_saved(each.uri)}
         return {uri: text for uri, text in {**unsaved, **texts}.items() if text is not None}
 
     async def _text(self, uri: Uri) -> str:
@@ -369,15 +370,18 @@ class Servers:
                 _bound(self._known)
             known_sides[name] = Side(text, known.problems)
         server.show(_new_first(work.after))
+        rename = rename_of((old.get(name, ""), work.after[uri]) for uri, name in work.files.items())
         for uri, name in work.files.items():
             problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
             side = known_sides.get(name, Side("", ()))
-            work.problems.extend(new_problems(uri, side, Side(work.after[uri], problems), work.unseen))
-        await self._judge_users(work, old)
+            work.problems.extend(
+                new_problems(uri, side, Side(work.after[uri], problems), work.unseen, rename)
+            )
+        await self._judge_users(work, old, rename)
         self._judged[key] = tuple(work.problems)
         _bound(self._judged)
 
-    async def _judge_users(self, work: _Judging, old: Mapping[Uri, str]) -> None:
+    async def _judge_users(self, work: _Judging, old: Mapping[Uri, str], rename: Rename | None) -> None:
         """Judge the other files that use what the change declares anew, or no more."""
         server = work.server
         places: list[tuple[Uri, Symbol]] = []
@@ -419,7 +423,7 @@ class Servers:
             server.look_again(uri)
         for uri, side in old_sides.items():
             problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
-            work.problems.extend(new_problems(uri, side, Side(side.text, problems), work.unseen))
+            work.problems.extend(new_problems(uri, side, Side(side.text, problems), work.unseen, rename))
 
 
 async def _symbols_of(uri: Uri, ask: spoken.Ask, _: object) -> tuple[Symbol, ...]:
