@@ -54,7 +54,7 @@ _READ: Final[dict[type[Wire], str]] = {
     " commands_run steps sequential overall_risk asks_again route author execution_summary report error pending"
     " pause_reason pause_detail model_problem created_at",
     view.ChangedFile: "step_id created_by uri new_uri change kind state words by_command lasting",
-    view.StepView: "step number sign words skipped worked_ms actions",
+    view.StepView: "step number sign words skipped worked_ms judged actions",
     view.PlanView: "plan state sign waits live partly progress pause problem thought perspectives left files steps used"
     " used_lines changes actions",
 }

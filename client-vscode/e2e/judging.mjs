@@ -122,6 +122,12 @@ export const JUDGING = [
       await until("the judgement after a reload", async () => (await summary.textContent()) === "2 new problems (ty)");
       await applyAll(window);
       await saveUntil(window, "the change on disk", () => onDisk(folder, "shapes.py") === BROKEN);
+      // What is left is named where the plan has ended, too.
+      await window.unfold();
+      await panel.locator(".step-row").first().click();
+      const left = panel.locator(".details .judged");
+      await left.locator("summary").click();
+      assert.deepEqual(await left.locator("button").allTextContents(), ["shapes.py:2", "use.py:3"]);
       await window.shot(join(shots, "judged-applied-dark.png"));
     },
   },

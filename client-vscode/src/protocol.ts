@@ -875,12 +875,33 @@ export interface Rule {
 }
 
 /**
+ * A problem that a change would bring. `line` counts from 1 in the file as it would be; `kind` is the severity in
+ * words.
+ */
+export interface ProblemView {
+  uri: string;
+  path: string;
+  line: number;
+  severity: "error" | "warning";
+  kind: string;
+  message: string;
+}
+
+/** What language servers say of a change, in a line, and the problems at their places; `more` counts the others. */
+export interface JudgedView {
+  words: string;
+  problems?: readonly ProblemView[];
+  more?: string;
+}
+
+/**
  * A step as people see it. `sign` and `words` say where it stands, `waits` what it waits for of the user, `stalled`
  * what another step uses. `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step
  * `clock`, is its time. `node` says what it is if it is no work, `after` the numbers of the steps before it. `checks`
  * are those of `step.checks` in words, `proposal` is what the model proposes where it has failed. `note` is what its
- * row says besides its title, `facts` are for who opens it. It asks before its effect under the reviews `asks`. `wave`,
- * from 0, is its place in a drawing, `links` the steps before it without those that a longer path implies.
+ * row says besides its title, `facts` and what is `judged` of its changes are for who opens it. It asks before its
+ * effect under the reviews `asks`. `wave`, from 0, is its place in a drawing, `links` the steps before it without those
+ * that a longer path implies.
  */
 export interface StepView {
   step: Step;
@@ -908,6 +929,7 @@ export interface StepView {
   used?: string;
   note?: string;
   facts?: readonly string[];
+  judged?: JudgedView;
   asks?: readonly Review[];
   wave?: number;
   links?: readonly string[];
@@ -997,26 +1019,6 @@ export interface OtherPlan {
 export interface Danger {
   tone: "medium" | "high";
   words: string;
-}
-
-/**
- * A problem that a change would bring. `line` counts from 1 in the file as it would be; `kind` is the severity in
- * words.
- */
-export interface ProblemView {
-  uri: string;
-  path: string;
-  line: number;
-  severity: "error" | "warning";
-  kind: string;
-  message: string;
-}
-
-/** What language servers say of a change, in a line, and the problems at their places; `more` counts the others. */
-export interface JudgedView {
-  words: string;
-  problems?: readonly ProblemView[];
-  more?: string;
 }
 
 /**

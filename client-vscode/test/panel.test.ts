@@ -619,6 +619,17 @@ test("a row says its title and one note; figures are for who opens it, and wheth
   expect(text(row().querySelector(".facts"))).toBe(facts.join(" · "));
 });
 
+test("the details of a step name the problems that its change has brought, and lead to them", () => {
+  const problem = { uri: "file:///w/b.txt", path: "b.txt", line: 3, severity: "error", kind: "error" } as const;
+  const judged = { words: "1 new problem (ty)", problems: [{ ...problem, message: "Unknown name" }] };
+  const { panel, sent } = panelOf();
+  panel.change("p1", (forms) => (forms.open = ["b"]));
+  const details = drawn(steps(panel, viewOf(plan([step("a"), step("b")]), {}, { b: { judged } })));
+  expect(details.querySelector(".judged li")?.textContent?.replaceAll(/\s+/g, " ").trim()).toBe("b.txt:3 Unknown name");
+  details.querySelector<HTMLElement>(".judged button")!.click();
+  expect(sent).toEqual([{ kind: "open", uri: "file:///w/b.txt", line: 2 }]);
+});
+
 test("what a new version changes is marked until it was read, with the way back", () => {
   const changes = [
     { kind: "added" as const, stepId: "b", after: "2. Do b" },

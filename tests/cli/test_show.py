@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 
 from planloom.cli.terminal import show, show_approval, show_report
 from planloom.cli.terminal.diffs import Row, diff_rows
@@ -284,6 +284,14 @@ def test_a_plan_with_an_unchecked_step_is_not_called_simply_done() -> None:
     mended = step(1, "Mend it", status="completed", result={"caveat": "unchecked"})
     done: Any = view_of(plan([mended], status="completed"))
     assert show_report.heading(done).plain == "! Done.  But not all of it is checked."
+
+
+def test_the_report_names_the_problems_that_are_left() -> None:
+    done: Any = view_of(plan([step(1, "Mend it", status="completed")], status="completed"))
+    problem = {"path": "a.py", "line": 3, "severity": "error", "kind": "error", "message": "Unknown na\u202eme"}
+    done["steps"][0]["judged"] = {"words": "12 new problems (ty)", "problems": [problem] * 12}
+    told = shown(Group(*show_report.report_parts(done, [FOLDER])))
+    assert told.count("  a.py:3: error: Unknown na<U+202E>me") == 10 and "and 2 more" in told
 
 
 def test_the_checks_of_a_step_stand_in_the_table_that_is_reviewed() -> None:

@@ -174,6 +174,17 @@ def test_files_that_nobody_judges_have_no_word_about_it() -> None:
     assert shown().judged is None
 
 
+def test_a_step_has_the_judgement_of_its_changes_as_long_as_they_stand() -> None:
+    def judged(**more: Any) -> str | None:
+        now = plan(steps=IndexedTuple((step("a", judged=BROKEN, **more),)))
+        (found,) = view(now, AROUND).steps
+        return None if found.judged is None else found.judged.words
+
+    assert judged(status="completed") == "5 new problems (ty)"
+    assert judged(status="pending") is None
+    assert judged(status="completed", reverted="whole") is None
+
+
 def test_the_question_of_a_plain_editor_says_what_is_judged() -> None:
     approval = an_approval(judged=BROKEN)
     now = plan(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from planloom.domain.plans.plan import Step, Usage
-from planloom.domain.problems import Judged
 from planloom.domain.values import StepId
 from planloom.view.step.rows import asks, facts, note
 from planloom.view.step.waves import places
@@ -43,13 +42,6 @@ def test_the_facts_of_a_step_are_for_its_details() -> None:
         "1.0k tokens · 1 request",
     ]
     assert list(facts(step("b"), "", 0, "make serve", T)) == ["Code", "runs in the background: make serve"]
-
-
-def test_a_step_that_runs_again_has_no_judgement_of_changes_that_are_gone() -> None:
-    judged = Judged(by="ty", total=0)
-    words = "No new problems (ty)"
-    assert words in facts(step("a", judged=judged, status="completed"), "", 0, None, T)
-    assert words not in facts(step("a", judged=judged, status="pending"), "", 0, None, T)
 
 
 def test_a_row_says_one_thing_besides_its_title() -> None:

@@ -12,7 +12,6 @@ import type {
   ConfinementOffer,
   Plan,
   PlanChange,
-  ProblemView,
   RespondParams,
 } from "../../protocol";
 import { plural, t } from "../../words";
@@ -22,6 +21,7 @@ import { CHANGE_LETTER, pathOf, stepNumber, stepPlace } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { button, focusSoon, icon, linkButton, type Panel, phrase, shown, type View } from "../ui";
 import { fileChanges, hasLines, isAllLeft, isEdited, isShown, takenHunks } from "./fileChanges";
+import { judgement } from "./judgement";
 import { diffKey, endKey, isLong, unseenOf } from "./unseen";
 
 const EFFECT_ICON = { read: "edit", write: "edit", destroy: "trash", execute: "terminal", fetch: "globe" } as const;
@@ -172,32 +172,13 @@ export function approvalCard(panel: Panel, view: PlanView, approval: Approval): 
 
 /** What language servers say of the changes as they are proposed, which forbids nothing. */
 function judgedOf(panel: Panel, { approvalId, files }: Approval, { judged }: ApprovalView): View {
-  if (judged == null) return nothing;
-  const { problems, more } = judged;
-  if (problems == null) return html`<p class="judged quiet">${shown(judged.words)}</p>`;
-  const go =
-    ({ uri, line }: ProblemView) =>
-    () =>
-      panel.post(
-        files.some((file) => file.uri === uri)
-          ? { kind: "diff", approvalId, uri, line: line - 1 }
-          : { kind: "open", uri, line: line - 1 },
-      );
-  return html`<details class="judged">
-    <summary class="quiet">${shown(judged.words)}</summary>
-    <ul>
-      ${problems.map(
-        (each) => html`<li>
-          ${icon(each.severity, each.kind, each.severity === "error" ? "bad" : "warn")}
-          <span>
-            <button class="path" type="button" @click=${go(each)}>${shown(`${each.path}:${each.line}`)}</button>
-            <span class="quiet">${shown(each.message)}</span>
-          </span>
-        </li>`,
-      )}
-      ${when(more, () => html`<li class="quiet"><span>${more}</span></li>`)}
-    </ul>
-  </details>`;
+  return judgement(judged, ({ uri, line }) =>
+    panel.post(
+      files.some((file) => file.uri === uri)
+        ? { kind: "diff", approvalId, uri, line: line - 1 }
+        : { kind: "open", uri, line: line - 1 },
+    ),
+  );
 }
 
 /** Stands at the end of what may be too long for its place: once it has been in view, all was seen. */

@@ -7,6 +7,7 @@ import { when } from "lit/directives/when.js";
 import type { PlanView } from "../../plan/views";
 import type { Check, CheckWords, Plan, PlanChange, Step, StepView } from "../../protocol";
 import { plural, t } from "../../words";
+import { judgement } from "../cards/judgement";
 import { planGraph, selectedStep } from "../graph/planGraph";
 import { actionButton, reviewOf } from "../plan/actions";
 import type { StepDraft } from "../planForms";
@@ -224,6 +225,7 @@ function details(panel: Panel, view: PlanView, each: StepView, index: number): V
         : html`<p class="instruction">${shown(step.instruction)}</p>`
     }
     <p class="facts quiet">${shown(facts.join(" · "))}</p>
+    ${judgement(each.judged, ({ uri, line }) => panel.post({ kind: "open", uri, line: line - 1 }))}
     ${commands.length > 0 ? nothing : argumentTable(step)}
     ${when(
       step.checks.length > 0,

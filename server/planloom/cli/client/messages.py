@@ -438,6 +438,7 @@ class StepView(TypedDict, total=False):
     words: str
     skipped: str
     workedMs: int
+    judged: Json
     actions: list[Json]
 
 

@@ -18,6 +18,7 @@ from planloom.domain.text.counted import counted
 
 _STYLES = {"completed": "bold green", "failed": "bold red"}
 _INDENT = (0, 0, 0, 2)
+_MOST_PROBLEMS = 10
 
 
 def only_answers(report: Report) -> bool:
@@ -58,6 +59,13 @@ def report_parts(view: PlanView, folders: Sequence[Path], *, steps: bool = True)
         yield Padding(done, _INDENT)
     if view["files"]:
         yield show.changed_tree(view["files"], folders, report.get("files") or [])
+    judged = [step["judged"] for step in view["steps"] if step.get("judged")]
+    problems = [problem for each in judged for problem in each.get("problems") or []]
+    for each in problems[:_MOST_PROBLEMS]:
+        place = f"{each['path']}:{each['line']}: {each['kind']}: {each['message']}"
+        yield Padding(Text(visible(place), "yellow", overflow="fold"), _INDENT)
+    if (more := len(problems) - _MOST_PROBLEMS) > 0:
+        yield Padding(Text(f"and {more} more", "dim"), _INDENT)
     for note in report.get("notes") or []:
         yield Text.assemble(("! ", "yellow"), visible(note))
     for uri in report.get("notAllowed") or []:

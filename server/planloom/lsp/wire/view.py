@@ -71,6 +71,26 @@ class Rule(Wire):
     hint: str
 
 
+class ProblemView(Wire):
+    """A problem that a change would bring. `line` counts from 1 in the file as it would be; `kind` is the severity in
+    words."""
+
+    uri: str
+    path: str
+    line: Int
+    severity: Literal["error", "warning"]
+    kind: str
+    message: str
+
+
+class JudgedView(Wire):
+    """What language servers say of a change, in a line, and the problems at their places; `more` counts the others."""
+
+    words: str
+    problems: MaybeMany[ProblemView] = None
+    more: Maybe[str] = None
+
+
 class StepView(Wire):
     """A step as people see it.
 
@@ -78,8 +98,9 @@ class StepView(Wire):
     `lost` says which steps are skipped if the user refuses. `workedMs`, or of a running step `clock`, is its time.
     `node` says what it is if it is no work, `after` the numbers of the steps before it. `checks`
     are those of `step.checks` in words, `proposal` is what the model proposes where it has failed. `note` is what its
-    row says besides its title, `facts` are for who opens it. It asks before its effect under the reviews `asks`.
-    `wave`, from 0, is its place in a drawing, `links` the steps before it without those that a longer path implies.
+    row says besides its title, `facts` and what is `judged` of its changes are for who opens it. It asks before its
+    effect under the reviews `asks`. `wave`, from 0, is its place in a drawing, `links` the steps before it without
+    those that a longer path implies.
     """
 
     step: Step
@@ -107,6 +128,7 @@ class StepView(Wire):
     used: Maybe[str] = None
     note: Maybe[str] = None
     facts: MaybeMany[str] = None
+    judged: Maybe[JudgedView] = None
     asks: MaybeMany[Review] = None
     wave: MaybeCount = None
     links: MaybeMany[str] = None
@@ -206,26 +228,6 @@ class Danger(Wire):
 
     tone: Literal["medium", "high"]
     words: str
-
-
-class ProblemView(Wire):
-    """A problem that a change would bring. `line` counts from 1 in the file as it would be; `kind` is the severity in
-    words."""
-
-    uri: str
-    path: str
-    line: Int
-    severity: Literal["error", "warning"]
-    kind: str
-    message: str
-
-
-class JudgedView(Wire):
-    """What language servers say of a change, in a line, and the problems at their places; `more` counts the others."""
-
-    words: str
-    problems: MaybeMany[ProblemView] = None
-    more: Maybe[str] = None
 
 
 class ApprovalView(Wire):

@@ -8,7 +8,6 @@ from typing import Final, get_args
 from planloom.domain.plans.plan import Review, Step
 from planloom.domain.values import Json
 from planloom.view.figures import agent_name, usage_words
-from planloom.view.judged import judged_words
 from planloom.view.step.nodes import node_words, rules
 from planloom.view.words import Words
 
@@ -50,9 +49,6 @@ def facts(step: Step, after: str, changed: int, background: str | None, t: Words
         yield t("runs in the background: {0}", background)
     if changed:
         yield t.plural(changed, "1 file changed", "{0} files changed")
-    is_gone = step.status == "pending" or step.was_turned_down or step.reverted == "whole"
-    if step.judged is not None and not is_gone:
-        yield judged_words(step.judged, t)
     if step.attempts > 1:
         yield t("attempt {0}", step.attempts)
     if step.usage is not None and (words := usage_words(step.usage, t)):

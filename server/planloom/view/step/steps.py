@@ -24,6 +24,7 @@ from planloom.domain.values import StepId
 from planloom.view.actions import Button
 from planloom.view.changes import standing_files
 from planloom.view.figures import agent_name, usage_words
+from planloom.view.judged import JudgedView, judged_view
 from planloom.view.problems import of_wait
 from planloom.view.states import Around, resource_words, wait_words
 from planloom.view.step.nodes import CheckWords, Rule, check_words, node_words, rules
@@ -67,8 +68,8 @@ class StepView(NamedTuple):
     took, of one that runs `clock` says since when. `lost` says which steps are skipped with it, `used` what its runs
     have used of the model. `node` says what it is if it is no work, `after` the numbers of the steps before it.
 
-    `note` is what its row says besides its title, `facts` are for who opens it. It asks before its effect under the
-    reviews `asks`. `wave` and `links` are its place in a drawing.
+    `note` is what its row says besides its title, `facts` and what is `judged` of its changes are for who opens it. It
+    asks before its effect under the reviews `asks`. `wave` and `links` are its place in a drawing.
     """
 
     step: Step
@@ -98,6 +99,7 @@ class StepView(NamedTuple):
     used: str | None
     note: str | None
     facts: tuple[str, ...]
+    judged: JudgedView | None
     asks: tuple[Review, ...]
     wave: int
     links: tuple[StepId, ...]
@@ -164,6 +166,7 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
                 used=None if step.usage is None else usage_words(step.usage, t),
                 note=skipped or note(words if sign in _WAITING else None, retry, position, t),
                 facts=tuple(facts(step, after, changed[step.step_id], background.get(step.step_id), t)),
+                judged=_judged(plan, step, t),
                 asks=asks(step),
                 wave=placed[number - 1].wave,
                 links=placed[number - 1].links,
@@ -171,6 +174,12 @@ def views(plan: Plan, around: Around, offered: Sequence[Button]) -> tuple[StepVi
             )
         )
     return tuple(found)
+
+
+def _judged(plan: Plan, step: Step, t: Words) -> JudgedView | None:
+    """The last judgement of a step's changes, as long as they stand."""
+    is_gone = step.status == "pending" or step.was_turned_down or step.reverted == "whole"
+    return None if step.judged is None or is_gone else judged_view(step.judged, plan.workspace_folders, t)
 
 
 def _by_step(values: Iterable[S]) -> Mapping[StepId | None, tuple[S, ...]]:
