@@ -624,7 +624,8 @@ test("the details of a step name the problems that its change has brought, and l
   const judged = { words: "1 new problem (ty)", problems: [{ ...problem, message: "Unknown name" }] };
   const { panel, sent } = panelOf();
   panel.change("p1", (forms) => (forms.open = ["b"]));
-  const details = drawn(steps(panel, viewOf(plan([step("a"), step("b")]), {}, { b: { judged } })));
+  const details = drawn(steps(panel, viewOf(plan([step("a"), step("b")]), {}, { b: { judged, sign: "warning" } })));
+  expect(details.querySelectorAll("li.step")[1]?.getAttribute("data-sign")).toBe("warning");
   expect(details.querySelector(".judged li")?.textContent?.replaceAll(/\s+/g, " ").trim()).toBe("b.txt:3 Unknown name");
   details.querySelector<HTMLElement>(".judged button")!.click();
   expect(sent).toEqual([{ kind: "open", uri: "file:///w/b.txt", line: 2 }]);

@@ -54,6 +54,7 @@ function node(panel: Panel, plan: Plan, each: StepView, isSelected: boolean, wav
     class="node"
     type="button"
     data-node=${step.stepId}
+    data-sign=${each.sign}
     data-status=${look.status}
     data-waits=${each.waits ?? nothing}
     tabindex=${isSelected ? 0 : -1}

@@ -126,6 +126,7 @@ function row(panel: Panel, view: PlanView, index: number): View {
     );
   return html`<li
       class="step"
+      data-sign=${each.sign}
       data-status=${look.status}
       data-step=${step.stepId}
       data-waits=${each.waits ?? nothing}
