@@ -91,12 +91,12 @@ def _c(folder: Path) -> None:
 
 _BAD_PYTHON: Final = "\n\ndef _zz(a: int) -> str:\n    return not_defined_anywhere(a)\n"
 KINDS: Final = (
-    Kind("ty", f".py .pyi: {BESIDE}/ty server", _python, "rich/console.py", _BAD_PYTHON),
+    Kind("ty", f".py .pyi: {BESIDE}/ty server", _python, "rich/text.py", _BAD_PYTHON),
     Kind(
         "basedpyright",
         f".py .pyi: {BESIDE}/basedpyright-langserver --stdio",
         _python,
-        "rich/console.py",
+        "rich/text.py",
         _BAD_PYTHON,
         goal=1.5,
     ),

@@ -90,10 +90,10 @@ def rename_of(texts: Iterable[tuple[str, str]]) -> Rename | None:
     A rename is at two places at least, since a single one may be another name, and gives a name that was not there.
     """
     places: list[tuple[str, str]] = []
-    known: set[str] = set()
+    befores: list[str] = []
     for before, after in texts:
         old, new = split_lines(before), split_lines(after)
-        known.update(_WORD.findall(before))
+        befores.append(before)
         for block in changed_blocks(old, new):
             was = _TOKEN.findall("".join(old[block.before_start : block.before_end]))
             now = _TOKEN.findall("".join(new[block.after_start : block.after_end]))
@@ -104,7 +104,8 @@ def rename_of(texts: Iterable[tuple[str, str]]) -> Rename | None:
         return None
     old_name, new_name = places[0]
     is_name = old_name.isidentifier() and new_name.isidentifier()
-    return Rename(old_name, new_name) if is_name and new_name not in known else None
+    is_new = not any(re.search(rf"\b{new_name}\b", before) for before in befores) if is_name else False
+    return Rename(old_name, new_name) if is_new else None
 
 
 def _measured(side: Side) -> list[Diagnostic]:

@@ -22,7 +22,7 @@ from planloom.domain.values import Uri
 from planloom.execution.session import Session
 from planloom.languages import spoken
 from planloom.languages.finding import Found, found, project_root
-from planloom.languages.judging import Rename, Side, new_problems, rename_of, touched_lines
+from planloom.languages.judging import Side, new_problems, rename_of, touched_lines
 from planloom.languages.limits import MOST_MEMORY
 from planloom.languages.server import START_SECONDS, Server, State
 from planloom.languages.table import Kind, chosen
@@ -71,6 +71,7 @@ class _Known(NamedTuple):
 
     state: tuple[Any, ...]
     problems: tuple[Diagnostic, ...]
+    symbols: tuple[Symbol, ...]
 
 
 class _Judging(NamedTuple):
@@ -360,49 +361,51 @@ class Servers:
             work.problems.extend(self._judged[key])
             return
         old = {name: work.before[name] for name in work.files.values() if name in work.before}
-        known_sides = {name: Side(text, ()) for name, text in old.items()}
-        for name, text in old.items():
-            known = self._known.get((server, name))
-            if known is None or known.state != state:
+        known: dict[Uri, _Known] = {}
+        for name in old:
+            kept = self._known.get((server, name))
+            if kept is None or kept.state != state:
                 server.show(_new_first(work.before))
                 problems = spoken.diagnostics_of(await server.diagnostics(name), MOST_DIAGNOSTICS)
-                known = self._known[server, name] = _Known(state, problems)
+                symbols: tuple[Symbol, ...] = ()
+                with suppress(NotKnown):
+                    symbols = await spoken.symbols(server.ask, name)
+                kept = self._known[server, name] = _Known(state, problems, symbols)
                 _bound(self._known)
-            known_sides[name] = Side(text, known.problems)
+            known[name] = kept
         server.show(_new_first(work.after))
-        rename = rename_of((old.get(name, ""), work.after[uri]) for uri, name in work.files.items())
-        for uri, name in work.files.items():
-            problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
-            side = known_sides.get(name, Side("", ()))
-            work.problems.extend(
-                new_problems(uri, side, Side(work.after[uri], problems), work.unseen, rename)
+        asked = asyncio.gather(*map(server.diagnostics, work.files))
+        # The server works while the texts are compared.
+        await asyncio.sleep(0)
+        declared = [
+            (name, symbol)
+            for uri, name in work.files.items()
+            if name in old
+            for touched in [[*touched_lines(old[name], work.after[uri])]]
+            for symbol in known[name].symbols
+            if symbol.kind in _DECLARED and any(_declares(symbol, lines) for lines in touched)
+        ]
+        sides = [
+            (
+                uri,
+                Side(old[name], known[name].problems) if name in old else Side("", ()),
+                Side(work.after[uri], now),
             )
-        await self._judge_users(work, old, rename)
+            for (uri, name), answer in zip(work.files.items(), await asked, strict=True)
+            for now in [spoken.diagnostics_of(answer, MOST_DIAGNOSTICS)]
+        ]
+        self._compared(work, sides, old)
+        await self._judge_users(work, declared[:_MOST_DECLARATIONS], old)
         self._judged[key] = tuple(work.problems)
         _bound(self._judged)
 
-    async def _judge_users(self, work: _Judging, old: Mapping[Uri, str], rename: Rename | None) -> None:
+    async def _judge_users(
+        self, work: _Judging, declared: Sequence[tuple[Uri, Symbol]], old: Mapping[Uri, str]
+    ) -> None:
         """Judge the other files that use what the change declares anew, or no more."""
         server = work.server
-        places: list[tuple[Uri, Symbol]] = []
-        for uri, name in work.files.items():
-            if name not in old:
-                continue
-            touched = [*touched_lines(old[name], work.after[uri])]
-            if not touched:
-                continue
-            server.show(_new_first(work.before))
-            try:
-                symbols = await spoken.symbols(server.ask, name)
-            except NotKnown:
-                return
-            places += [
-                (name, each)
-                for each in symbols
-                if each.kind in _DECLARED and any(_declares(each, lines) for lines in touched)
-            ]
         users: dict[Uri, None] = {}
-        for name, symbol in places[:_MOST_DECLARATIONS]:
+        for name, symbol in declared:
             server.show(_new_first(work.before))
             found_in = await spoken.nearby(server.ask, "references", name, symbol.name_range.start)
             users |= dict.fromkeys(each.uri for each in found_in if each.uri not in work.files)
@@ -421,9 +424,25 @@ class Servers:
         server.show(_new_first({**texts, **work.after}))
         for uri in texts:
             server.look_again(uri)
+        sides = []
         for uri, side in old_sides.items():
             problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
-            work.problems.extend(new_problems(uri, side, Side(side.text, problems), work.unseen, rename))
+            sides.append((uri, side, Side(side.text, problems)))
+        self._compared(work, sides, old)
+
+    def _compared(
+        self, work: _Judging, sides: Sequence[tuple[Uri, Side, Side]], old: Mapping[Uri, str]
+    ) -> None:
+        """Add the problems that are new on the second of two sides. What a rename has only renamed is an old one."""
+        found = [
+            each for uri, before, after in sides for each in new_problems(uri, before, after, work.unseen)
+        ]
+        if not found:
+            return
+        rename = rename_of((old.get(name, ""), work.after[uri]) for uri, name in work.files.items())
+        if rename is not None:
+            found = [each for side in sides for each in new_problems(*side, work.unseen, rename)]
+        work.problems.extend(found)
 
 
 async def _symbols_of(uri: Uri, ask: spoken.Ask, _: object) -> tuple[Symbol, ...]:
