@@ -1,0 +1,201 @@
+"""The agent: the methods of the protocol, each validated by the library's model, and the sessions of one client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
+
+from acp.connection import Connection
+from acp.exceptions import RequestError
+from acp.meta import AGENT_METHODS
+from acp.schema import (
+    AuthenticateRequest,
+    CancelNotification,
+    CloseSessionRequest,
+    LoadSessionRequest,
+    LoadSessionResponse,
+    NewSessionRequest,
+    NewSessionResponse,
+    PromptRequest,
+    PromptResponse,
+    SessionMode,
+    SessionModeState,
+    SetSessionModeRequest,
+)
+from pydantic import BaseModel, ValidationError
+
+from planloom.acp.client import Client
+from planloom.acp.session import AcpSession, Mode, Opened
+from planloom.acp.wire import INVALID_PARAMS, Wire
+from planloom.domain import errors
+from planloom.domain.values import SessionId
+from planloom.execution.jobs import Jobs, only_logged
+from planloom.serving import process
+from planloom.view import problems
+from planloom.view.words import Words
+
+if TYPE_CHECKING:
+    from planloom.serving.opening import MakeApplication
+    from planloom.serving.process import CommandLine
+
+logger = logging.getLogger(__name__)
+
+REQUEST_FAILED: Final = -32803
+"""An expected failure, as LSP names it: the message is for the person."""
+_NOT_FOUND: Final = -32002
+_MODES: Final[dict[Mode, tuple[str, str]]] = {
+    "plan": ("Plan", "Plans first; you review the plan before anything is done"),
+    "direct": ("Direct", "Does the request at once; changes and commands are asked all the same"),
+    "perspectives": ("Perspectives", "Plans from the reports of three agents: strategy, code and operations"),
+}
+
+
+class Agent:
+    """One client's agent. Its connection is that of the library."""
+
+    def __init__(
+        self, wire: Wire, options: CommandLine, make_application: MakeApplication | None = None
+    ) -> None:
+        self._wire = wire
+        self._options = options
+        self._make_application = make_application
+        self._connection = Connection(self._answer, wire.messages, listening=False)
+        self._client = Client(self._connection, wire)
+        self._sessions: dict[str, AcpSession] = {}
+        self._jobs = Jobs(only_logged)
+        self._log_path: Path | None = None
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._log_path = process.log_to_file(self._options.log_file, self._options.log_level)
+        process.loaded()
+        self._jobs.start("messages", self._connection.main_loop())
+
+    async def close(self) -> None:
+        """End all work of all sessions, in bounded time."""
+        await self._connection.close()
+        sessions, self._sessions = self._sessions, {}
+        await asyncio.gather(*(session.close() for session in sessions.values()))
+        await self._jobs.stop("")
+
+    async def _answer(self, method: str, params: Any, _is_notification: bool) -> Any:
+        """Answer a request, or take in a notification. Raises RequestError."""
+        found = METHODS.get(method)
+        if found is None:
+            raise RequestError.method_not_found(method)
+        try:
+            request = found.model.model_validate(params or {})
+        except ValidationError as error:
+            told = error.errors(include_url=False, include_context=False, include_input=False)
+            raise RequestError.invalid_params({"errors": told}) from error
+        try:
+            return await found.run(self, request)
+        except errors.PlanloomError as error:
+            raise _failure(error) from error
+        except (RequestError, ConnectionError):
+            raise
+        except Exception as error:
+            logger.exception("Answering %s failed unexpectedly", method)
+            raise RequestError(-32603, errors.DEFECT) from error
+
+    async def new(self, request: NewSessionRequest) -> NewSessionResponse:
+        """Open a session in a folder."""
+        session = await self._opened(uuid.uuid4().hex, request)
+        return NewSessionResponse(session_id=session.session_id, modes=_modes(session))
+
+    async def load(self, request: LoadSessionRequest) -> LoadSessionResponse:
+        """Open a session that the ledger knows, and tell it again."""
+        known = self._sessions.pop(request.session_id, None)
+        if known is not None:
+            await known.close()
+        session = await self._opened(request.session_id, request)
+        if not session.load():
+            await self._ended(request.session_id)
+            raise RequestError(
+                _NOT_FOUND, "The ledger knows no such session.", {"sessionId": request.session_id}
+            )
+        return LoadSessionResponse(modes=_modes(session))
+
+    async def close_session(self, request: CloseSessionRequest) -> dict[str, Any]:
+        """Close a session; its plans can be resumed."""
+        self._session(request.session_id)
+        await self._ended(request.session_id)
+        return {}
+
+    async def set_mode(self, request: SetSessionModeRequest) -> dict[str, Any]:
+        """Choose how the next request is worked on."""
+        session = self._session(request.session_id)
+        mode = next((mode for mode in get_args(Mode) if mode == request.mode_id), None)
+        if mode is None:
+            raise RequestError(INVALID_PARAMS, f"There is no mode {request.mode_id!r}.")
+        session.mode = mode
+        return {}
+
+    async def prompt(self, request: PromptRequest) -> PromptResponse:
+        """Work on a prompt until it is the person's turn."""
+        return PromptResponse(stop_reason=await self._session(request.session_id).prompt(request.prompt))
+
+    async def cancel(self, request: CancelNotification) -> None:
+        """Pause the work on a prompt."""
+        if (session := self._sessions.get(request.session_id)) is not None:
+            await session.cancel()
+
+    async def authenticate(self, _: AuthenticateRequest) -> dict[str, Any]:
+        """Nothing is asked for: keys are kept by `planloom keys`."""
+        return {}
+
+    async def _opened(self, session_id: str, request: NewSessionRequest | LoadSessionRequest) -> AcpSession:
+        folders = tuple(Path(each) for each in (request.cwd, *(request.additional_directories or ())))
+        for folder in folders:
+            if not folder.is_absolute() or not await asyncio.to_thread(folder.is_dir):
+                raise RequestError(INVALID_PARAMS, f"{str(folder)!r} is no absolute path of a folder.")
+        opened = Opened(SessionId(session_id), folders, tuple(request.mcp_servers or ()))
+        session = AcpSession(self._client, opened)
+        await session.open(self._options, self._log_path, self._make_application)
+        self._sessions[session_id] = session
+        return session
+
+    async def _ended(self, session_id: str) -> None:
+        await self._sessions.pop(session_id).close()
+
+    def _session(self, session_id: str) -> AcpSession:
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise RequestError(_NOT_FOUND, "There is no such session.", {"sessionId": session_id})
+        return session
+
+
+class Method(NamedTuple):
+    """A method: the model of its params, and the function that answers."""
+
+    model: type[BaseModel]
+    run: Callable[[Agent, Any], Awaitable[Any]]
+
+
+METHODS: Final[dict[str, Method]] = {
+    AGENT_METHODS["authenticate"]: Method(AuthenticateRequest, Agent.authenticate),
+    AGENT_METHODS["session_new"]: Method(NewSessionRequest, Agent.new),
+    AGENT_METHODS["session_load"]: Method(LoadSessionRequest, Agent.load),
+    AGENT_METHODS["session_close"]: Method(CloseSessionRequest, Agent.close_session),
+    AGENT_METHODS["session_set_mode"]: Method(SetSessionModeRequest, Agent.set_mode),
+    AGENT_METHODS["session_prompt"]: Method(PromptRequest, Agent.prompt),
+    AGENT_METHODS["session_cancel"]: Method(CancelNotification, Agent.cancel),
+}
+"""Every method but `initialize`, which `wire` answers."""
+
+
+def _modes(session: AcpSession) -> SessionModeState:
+    modes = [SessionMode(id=mode, name=name, description=words) for mode, (name, words) in _MODES.items()]
+    return SessionModeState(current_mode_id=session.mode, available_modes=modes)
+
+
+def _failure(error: errors.PlanloomError) -> RequestError:
+    """An expected failure, with the words of the view for the person."""
+    code = INVALID_PARAMS if isinstance(error, errors.InvalidParams) else REQUEST_FAILED
+    said = problems.of_failure(error, datetime.now(UTC), Words())
+    return RequestError(code, said.words or error.message, {"code": error.code, "message": error.message})
