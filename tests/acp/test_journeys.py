@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from planloom.models.offline.scripted import ScriptedCall, ScriptedModel, Turn
-from tests.support.acp_client import FS, AcpError, connected, over
+from planloom.service.application import Application
+from tests.support.acp_client import FS, AcpError, always, connected, over
 
 REQUEST = '1. Replace "old" with "new" in a.txt\n2. Create b.txt with "hello"\n3. List files'
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The workspace of the person, who has a state folder of the test."""
-    monkeypatch.setenv("PLANLOOM_CONFIG", str(tmp_path / "settings.json"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
-    (workspace / "a.txt").write_text("old\n")
-    return workspace
-
-
-def always(**chosen: str | None) -> Any:
-    """Choose by the kind of the call that a question is about."""
-    return lambda params: chosen[params["toolCall"]["kind"]]
 
 
 async def test_a_plan_is_reviewed_and_each_change_is_asked(folder: Path) -> None:
@@ -198,7 +182,8 @@ async def test_a_question_of_the_model_is_answered_by_an_option_or_in_words(fold
     asked = {"question": "Which?", "options": ["one", "two"]}
     asks = Turn(calls=(ScriptedCall(name="ask_user", arguments=asked),))
     model = ScriptedModel([asks, Turn(text="It is two."), asks, Turn(text="It is three.")])
-    async with connected(over(None, model), trusts=[folder]) as client:
+    opened: list[Application] = []
+    async with connected(over(None, model, opened), trusts=[folder]) as client:
         await client.open(folder)
         await client.request("session/set_mode", {"sessionId": client.session_id, "modeId": "direct"})
         client.answers = always(other="two")
@@ -209,7 +194,9 @@ async def test_a_question_of_the_model_is_answered_by_an_option_or_in_words(fold
         assert "Write your answer as the next message" in client.said()
         await client.prompt("three")
         assert "It is three." in client.said()
-        assert "three" in "\n".join(each.text for each in model.requests[-1].messages)
+        plans = opened[0].plans.list(client.session_id, (), None, False)
+        found = [opened[0].plans.get(each.plan_id, None) for each in plans]
+        assert [each.asked[0].answer for each in found if each is not None] == ["three", "two"]
 
 
 async def test_commands_are_offered_and_say_what_they_need(folder: Path) -> None:

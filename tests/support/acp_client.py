@@ -55,6 +55,11 @@ SECONDS = 20.0
 Answer = Callable[[dict[str, Any]], Awaitable[str | None] | str | None]
 
 
+def always(**chosen: str | None) -> Answer:
+    """Choose by the kind of the call that a question is about."""
+    return lambda params: chosen[params["toolCall"]["kind"]]
+
+
 class AcpError(Exception):
     """The agent has answered with an error."""
 

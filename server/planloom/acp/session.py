@@ -53,6 +53,8 @@ MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 StopReason = Literal["end_turn", "cancelled"]
 CLOSE_SECONDS: Final = 10.0
 """Seconds for which running work may continue when a session is closed."""
+QUIET_SECONDS: Final = 0.3
+"""Seconds without an event after which a paused plan is not going on by itself."""
 _REPLAYED: Final = 20
 """How many plans of a session are told again when it is loaded."""
 
@@ -262,7 +264,8 @@ class AcpSession:
                 plan = current(self.app, self._plan_id)
                 cause = next((each for each in self._causes(plan) if each.key not in self._left), None)
                 if cause is not None:
-                    await self._ask(plan, cause)
+                    if cause.kind != "pause" or await self._is_quiet():
+                        await self._ask(plan, cause)
                     continue
                 plan, _ = await self._until(self.app.plans.wait(plan.plan_id, "attention", None))
             except _Interrupted:
@@ -271,6 +274,15 @@ class AcpSession:
                 break
         self._updates.flush()
         return "cancelled" if self._cancelled else "end_turn"
+
+    async def _is_quiet(self) -> bool:
+        """Whether nothing happens for a moment: a plan that has just been answered goes on by itself."""
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._changed.wait()
+        except TimeoutError:
+            return True
+        return False
 
     def _causes(self, plan: Plan) -> list[Cause]:
         found = causes(plan)
