@@ -95,7 +95,7 @@ class AcpClient:
         self.session_id = ""
         self._make = make
         self._options = options
-        self._agent: Agent | None = None
+        self.agent: Agent | None = None
         self._wire = Wire(self._begin)
         self._wire.set_writer(self)
         self._pending: dict[Any, tuple[str, asyncio.Future[Any]]] = {}
@@ -103,8 +103,8 @@ class AcpClient:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def _begin(self) -> None:
-        self._agent = Agent(self._wire, self._options, self._make)
-        self._agent.start()
+        self.agent = Agent(self._wire, self._options, self._make)
+        self.agent.start()
 
     # The agent's pipe.
 
@@ -251,8 +251,8 @@ class AcpClient:
     async def end(self) -> None:
         """Close the pipes."""
         self._wire.disconnect()
-        if self._agent is not None:
-            await self._agent.close()
+        if self.agent is not None:
+            await self.agent.close()
 
 
 def over(

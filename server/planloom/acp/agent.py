@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
@@ -33,6 +34,7 @@ from planloom.acp.client import Client
 from planloom.acp.session import AcpSession, Mode, Opened
 from planloom.acp.wire import INVALID_PARAMS, Wire
 from planloom.domain import errors
+from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import SessionId
 from planloom.execution.jobs import Jobs, only_logged
 from planloom.serving import process
@@ -66,7 +68,7 @@ class Agent:
         self._make_application = make_application
         self._connection = Connection(self._answer, wire.messages, listening=False)
         self._client = Client(self._connection, wire)
-        self._sessions: dict[str, AcpSession] = {}
+        self.sessions: dict[str, AcpSession] = {}
         self._jobs = Jobs(only_logged)
         self._log_path: Path | None = None
 
@@ -79,17 +81,27 @@ class Agent:
     async def close(self) -> None:
         """End all work of all sessions, in bounded time."""
         await self._connection.close()
-        sessions, self._sessions = self._sessions, {}
+        sessions, self.sessions = self.sessions, {}
         await asyncio.gather(*(session.close() for session in sessions.values()))
         await self._jobs.stop("")
 
-    async def _answer(self, method: str, params: Any, _is_notification: bool) -> Any:
-        """Answer a request, or take in a notification. Raises RequestError."""
+    async def _answer(self, method: str, params: Any, is_notification: bool) -> Any:
+        """Answer a request. Raises RequestError. A notification that cannot be taken in is logged."""
+        if not is_notification:
+            return await self._result(method, params)
+        try:
+            await self._result(method, params)
+        except RequestError as error:
+            logger.warning("The notification %s is ignored: %s", method, error)
+        return None
+
+    async def _result(self, method: str, params: Any) -> Any:
         found = METHODS.get(method)
         if found is None:
             raise RequestError.method_not_found(method)
         try:
-            request = found.model.model_validate(params or {})
+            # Neither the ledger nor a path can hold half of a surrogate pair.
+            request = found.model.model_validate_json(mend(json.dumps(params or {}, ensure_ascii=False)))
         except ValidationError as error:
             told = error.errors(include_url=False, include_context=False, include_input=False)
             raise RequestError.invalid_params({"errors": told}) from error
@@ -110,7 +122,7 @@ class Agent:
 
     async def load(self, request: LoadSessionRequest) -> LoadSessionResponse:
         """Open a session that the ledger knows, and tell it again."""
-        known = self._sessions.pop(request.session_id, None)
+        known = self.sessions.pop(request.session_id, None)
         if known is not None:
             await known.close()
         session = await self._opened(request.session_id, request)
@@ -142,7 +154,7 @@ class Agent:
 
     async def cancel(self, request: CancelNotification) -> None:
         """Pause the work on a prompt."""
-        if (session := self._sessions.get(request.session_id)) is not None:
+        if (session := self.sessions.get(request.session_id)) is not None:
             await session.cancel()
 
     async def authenticate(self, _: AuthenticateRequest) -> dict[str, Any]:
@@ -157,14 +169,14 @@ class Agent:
         opened = Opened(SessionId(session_id), folders, tuple(request.mcp_servers or ()))
         session = AcpSession(self._client, opened)
         await session.open(self._options, self._log_path, self._make_application)
-        self._sessions[session_id] = session
+        self.sessions[session_id] = session
         return session
 
     async def _ended(self, session_id: str) -> None:
-        await self._sessions.pop(session_id).close()
+        await self.sessions.pop(session_id).close()
 
     def _session(self, session_id: str) -> AcpSession:
-        session = self._sessions.get(session_id)
+        session = self.sessions.get(session_id)
         if session is None:
             raise RequestError(_NOT_FOUND, "There is no such session.", {"sessionId": session_id})
         return session

@@ -99,9 +99,9 @@ def path_of(uri: str) -> str | None:
 
 
 def raw(value: Any) -> Any:
-    """The arguments of a call as they can be sent."""
+    """The arguments of a call as a person may see them."""
     if isinstance(value, str):
-        return cut(value, MOST_TEXT).encode("utf-8", "replace").decode()
+        return words(cut(value, MOST_TEXT))
     if isinstance(value, dict):
         return {str(raw(key)): raw(each) for key, each in value.items()}
     return [raw(each) for each in value] if isinstance(value, list | tuple) else value
