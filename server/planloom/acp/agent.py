@@ -32,12 +32,12 @@ from pydantic import BaseModel, ValidationError
 
 from planloom.acp.client import Client
 from planloom.acp.session import AcpSession, Mode, Opened
-from planloom.acp.wire import INVALID_PARAMS, Wire
-from planloom.domain import errors
+from planloom.acp.wire import Wire
 from planloom.domain.model_text.surrogates import mend
 from planloom.domain.values import SessionId
 from planloom.execution.jobs import Jobs, only_logged
-from planloom.serving import process
+from planloom.serving import errors, process
+from planloom.serving.envelope import INVALID_PARAMS
 from planloom.view import problems
 from planloom.view.words import Words
 
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-REQUEST_FAILED: Final = -32803
-"""An expected failure, as LSP names it: the message is for the person."""
 _NOT_FOUND: Final = -32002
 _MODES: Final[dict[Mode, tuple[str, str]]] = {
     "plan": ("Plan", "Plans first; you review the plan before anything is done"),
@@ -107,13 +105,12 @@ class Agent:
             raise RequestError.invalid_params({"errors": told}) from error
         try:
             return await found.run(self, request)
-        except errors.PlanloomError as error:
-            raise _failure(error) from error
         except (RequestError, ConnectionError):
             raise
         except Exception as error:
-            logger.exception("Answering %s failed unexpectedly", method)
-            raise RequestError(-32603, errors.DEFECT) from error
+            failure = errors.to_wire(error, method)
+            said = problems.of_failure(error, datetime.now(UTC), Words())
+            raise RequestError(failure["code"], said.words, failure["data"]) from error
 
     async def new(self, request: NewSessionRequest) -> NewSessionResponse:
         """Open a session in a folder."""
@@ -204,10 +201,3 @@ METHODS: Final[dict[str, Method]] = {
 def _modes(session: AcpSession) -> SessionModeState:
     modes = [SessionMode(id=mode, name=name, description=words) for mode, (name, words) in _MODES.items()]
     return SessionModeState(current_mode_id=session.mode, available_modes=modes)
-
-
-def _failure(error: errors.PlanloomError) -> RequestError:
-    """An expected failure, with the words of the view for the person."""
-    code = INVALID_PARAMS if isinstance(error, errors.InvalidParams) else REQUEST_FAILED
-    said = problems.of_failure(error, datetime.now(UTC), Words())
-    return RequestError(code, said.words or error.message, {"code": error.code, "message": error.message})

@@ -14,11 +14,11 @@ from acp.schema import (
     UnstructuredCommandInput,
 )
 
-from planloom.acp.answers import skip
 from planloom.domain.errors import InvalidParams
 from planloom.domain.events.reverts import standing
 from planloom.domain.plans.plan import Plan
 from planloom.service.requests import CreateRequest, UndoResult
+from planloom.view.pressing import skip
 from planloom.workspace.paths.uris import shown_in
 
 if TYPE_CHECKING:

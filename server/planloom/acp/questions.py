@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from acp.schema import PermissionOption, PermissionOptionKind, ToolCallUpdate, ToolKind
 
 from planloom.acp import shown
-from planloom.acp.answers import ACTIONS
 from planloom.domain.errors import PlanloomError
 from planloom.domain.plans.plan import Question
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.values import Uri
+from planloom.view.pressing import ACTIONS
 from planloom.view.questions import asked
 
 if TYPE_CHECKING:

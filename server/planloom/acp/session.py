@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from planloom.acp import commands, shown
-from planloom.acp.answers import current, press
 from planloom.acp.attachments import Prompt, prompt_of
 from planloom.acp.client import CannotAsk, Client
 from planloom.acp.editor import AcpEditor, LiveView
@@ -35,6 +34,7 @@ from planloom.user_folders import state_folder
 from planloom.user_settings import user_file
 from planloom.view import problems
 from planloom.view.actions import Button
+from planloom.view.pressing import current, press
 from planloom.view.questions import one_by_one
 from planloom.view.states import Cause, causes
 from planloom.view.words import Words

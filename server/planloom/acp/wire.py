@@ -10,6 +10,15 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from planloom.serving.envelope import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    Notification,
+    Refused,
+    Request,
+    Response,
+    read_envelope,
+)
 from planloom.version import VERSION
 
 if TYPE_CHECKING:
@@ -21,9 +30,6 @@ PROTOCOL_VERSION: Final = 1
 """The version that is spoken; a client that asks for another one gets this, and closes if it does not speak it."""
 MOST_BYTES: Final = 64 * 1024 * 1024
 """The most bytes of one message; a longer one is skipped and answered with an error."""
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-INVALID_PARAMS: Final = -32602
 
 Json = dict[str, Any]
 
@@ -71,7 +77,6 @@ class Wire:
     def __init__(self, on_initialized: Callable[[], None]) -> None:
         """`on_initialized` is called once, when the answer to `initialize` is on its way."""
         self.abilities = Abilities()
-        self.client_name = ""
         self.on_exit: Callable[[int], None] = lambda _: None
         self.messages = Messages(self)
         self._on_initialized = on_initialized
@@ -102,46 +107,44 @@ class Wire:
 
     def receive(self, body: bytes) -> None:
         """Take in one message."""
-        try:
-            message = json.loads(body)
-        except (ValueError, RecursionError):
-            self.refuse(None, PARSE_ERROR, "The message is no JSON.")
-            return
-        ident = message.get("id") if isinstance(message, dict) else None
-        known = ident if isinstance(ident, str | int) and not isinstance(ident, bool) else None
-        if problem := _problem(message, known):
-            self.refuse(known, INVALID_REQUEST, problem)
-        elif "method" not in message:
-            self.messages.incoming.put_nowait(message)
-        elif not isinstance(message.get("params", {}), dict):
-            self._refuse_request(message, INVALID_PARAMS, "The params are no object.")
-        elif message["method"] == "initialize":
-            self._initialize(message)
+        message = read_envelope(body)
+        match message:
+            case Refused(code=0):
+                logger.warning("Ignored a message: %s", message.problem)
+            case Refused():
+                self.refuse(message.id, message.code, message.problem)
+            case Response():
+                error = message.error if isinstance(message.error, dict) or message.error is None else {}
+                answer = {"result": message.result} if error is None else {"error": error}
+                self.messages.incoming.put_nowait({"id": message.id, **answer})
+            case Request() | Notification():
+                self._receive(message)
+
+    def _receive(self, message: Request | Notification) -> None:
+        ident, params = getattr(message, "id", None), message.params or {}
+        problem, code = None, INVALID_PARAMS
+        if not isinstance(params, dict):
+            problem = "The params must be an object."
+        elif message.method == "initialize":
+            problem = self._initialize(ident, params)
         elif not self._initialized:
-            self._refuse_request(message, INVALID_REQUEST, "Send `initialize` first.")
+            problem, code = "The first request must be `initialize`.", INVALID_REQUEST
         else:
-            self.messages.incoming.put_nowait(message)
+            request = {} if ident is None else {"id": ident}
+            self.messages.incoming.put_nowait({**request, "method": message.method, "params": params})
+        if problem is not None and ident is not None:
+            self.refuse(ident, code, problem)
 
-    def _refuse_request(self, message: Json, code: int, problem: str) -> None:
-        if "id" in message:
-            self.refuse(message["id"], code, problem)
-        else:
-            logger.warning("A notification %s is ignored: %s", message["method"], problem)
-
-    def _initialize(self, message: Json) -> None:
-        params = message.get("params", {})
-        version = params.get("protocolVersion")
-        if isinstance(version, bool) or not isinstance(version, int) or version < 0:
-            self._refuse_request(message, INVALID_PARAMS, "protocolVersion must be a version, such as 1.")
-            return
+    def _initialize(self, ident: Any, params: Json) -> str | None:
+        """Answer `initialize`; returns why it cannot be."""
+        if type(params.get("protocolVersion")) is not int or params["protocolVersion"] < 0:
+            return "protocolVersion must be a version, such as 1."
         self.abilities = _abilities(params.get("clientCapabilities"))
-        info = params.get("clientInfo")
-        self.client_name = str(info.get("name", "")) if isinstance(info, dict) else ""
-        if "id" in message:
-            self.write({"jsonrpc": "2.0", "id": message["id"], "result": announced()})
+        self.write({"jsonrpc": "2.0", "id": ident, "result": announced()})
         if not self._initialized:
             self._initialized = True
             self._on_initialized()
+        return None
 
 
 class Messages:
@@ -183,18 +186,3 @@ def _abilities(capabilities: Any) -> Abilities:
     if not isinstance(fs, dict):
         return Abilities()
     return Abilities(read=fs.get("readTextFile") is True, write=fs.get("writeTextFile") is True)
-
-
-def _problem(message: Any, ident: str | int | None) -> str | None:
-    """Why a message is none of JSON-RPC; None if it is one."""
-    if not isinstance(message, dict):
-        return "The message is no object."
-    if "id" in message and ident is None:
-        return "The id must be a string or a number."
-    if "method" in message:
-        return None if isinstance(message["method"], str) else "The method must be a string."
-    if "id" not in message:
-        return "The message has neither a method nor an id."
-    if "result" not in message and not isinstance(message.get("error"), dict):
-        return "The answer has neither a result nor an error."
-    return None

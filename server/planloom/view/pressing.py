@@ -1,4 +1,4 @@
-"""Carries out the action of a button: for each command on offer the call of the service."""
+"""Carries out the buttons of a view: for each command on offer the call of the service."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ async def _unskip(app: Application, plan_id: PlanId, step_id: StepId) -> None:
     await _edit(app, current(app, plan_id), UnskipStep(step_id=step_id))
 
 
-async def _restore(app: Application, plan_id: PlanId, version: int) -> None:
-    await app.plans.restore(plan_id, current(app, plan_id).version, version)
+async def _restore(app: Application, plan_id: PlanId, version: int) -> Plan:
+    return await app.plans.restore(plan_id, current(app, plan_id).version, version)
 
 
 async def _regenerate(app: Application, plan_id: PlanId) -> None:
@@ -68,7 +68,8 @@ async def _respond(
         offers = () if request is None else request.offers
         chosen = next((each.chosen for each in offers if each.label == rights), None)
         if chosen is None:
-            raise InvalidParams(f"There are no rights {rights!r} to choose.")
+            problem = f"there are no rights {rights!r} to choose"
+            raise InvalidParams(f"T{problem[1:]}.", details=[{"field": "rights", "problem": problem}])
     await app.approvals.respond(approval_id, decision, reason, None, chosen)
 
 
@@ -89,8 +90,9 @@ async def _resolve(app: Application, plan_id: PlanId, edit_id: Any, choice: Any)
 
 ACTIONS: Final[dict[str, Action]] = {
     "planloom.approve": lambda app, plan, version: app.plans.approve(plan, version, None),
-    "planloom.reject": lambda app, plan: app.plans.reject(plan, None),
+    "planloom.reject": lambda app, plan, reason=None: app.plans.reject(plan, reason),
     "planloom.direct": lambda app, plan: app.plans.direct(plan),
+    "planloom.saveFiles": lambda app, plan: app.save_and_resume(plan),
     "planloom.pause": lambda app, plan: app.plans.pause(plan),
     "planloom.resume": lambda app, plan: app.plans.resume(plan),
     "planloom.review": lambda app, plan: app.plans.review(plan),
