@@ -74,11 +74,13 @@ async def test_whatever_version_a_client_speaks_it_is_told_ours(version: int) ->
     client = AcpClient(over(None), CommandLine())
     answer = await client.request("initialize", {"protocolVersion": version})
     assert answer["protocolVersion"] == 1
+    client.tell({"id": 7, "method": "initialize", "params": {"protocolVersion": "2025-02-07"}})
+    assert client.errors == []
     await client.end()
 
 
 @pytest.mark.parametrize(
-    "params", [{}, {"protocolVersion": "1"}, {"protocolVersion": -1}, {"protocolVersion": True}]
+    "params", [{}, {"protocolVersion": ""}, {"protocolVersion": [1]}, {"protocolVersion": True}]
 )
 async def test_what_is_no_version_is_refused(params: dict[str, Any]) -> None:
     client = AcpClient(over(None), CommandLine())

@@ -135,7 +135,7 @@ class AcpClient:
     def _hear_answer(self, message: dict[str, Any]) -> None:
         method, future = self._pending.pop(message["id"], ("", None))
         if future is None:
-            self.errors.append(message["error"])
+            self.errors += [message["error"]] if "error" in message else []
         elif "error" in message:
             future.set_exception(AcpError(message["error"]))
         else:

@@ -11,23 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
+from acp import schema
 from acp.connection import Connection
 from acp.exceptions import RequestError
 from acp.meta import AGENT_METHODS
-from acp.schema import (
-    AuthenticateRequest,
-    CancelNotification,
-    CloseSessionRequest,
-    LoadSessionRequest,
-    LoadSessionResponse,
-    NewSessionRequest,
-    NewSessionResponse,
-    PromptRequest,
-    PromptResponse,
-    SessionMode,
-    SessionModeState,
-    SetSessionModeRequest,
-)
 from pydantic import BaseModel, ValidationError
 
 from planloom.acp.client import Client
@@ -112,12 +99,12 @@ class Agent:
             said = problems.of_failure(error, datetime.now(UTC), Words())
             raise RequestError(failure["code"], said.words, failure["data"]) from error
 
-    async def new(self, request: NewSessionRequest) -> NewSessionResponse:
+    async def new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
         """Open a session in a folder."""
         session = await self._opened(uuid.uuid4().hex, request)
-        return NewSessionResponse(session_id=session.session_id, modes=_modes(session))
+        return schema.NewSessionResponse(session_id=session.session_id, modes=_modes(session))
 
-    async def load(self, request: LoadSessionRequest) -> LoadSessionResponse:
+    async def load(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
         """Open a session that the ledger knows, and tell it again."""
         known = self.sessions.pop(request.session_id, None)
         if known is not None:
@@ -128,15 +115,15 @@ class Agent:
             raise RequestError(
                 _NOT_FOUND, "The ledger knows no such session.", {"sessionId": request.session_id}
             )
-        return LoadSessionResponse(modes=_modes(session))
+        return schema.LoadSessionResponse(modes=_modes(session))
 
-    async def close_session(self, request: CloseSessionRequest) -> dict[str, Any]:
+    async def close_session(self, request: schema.CloseSessionRequest) -> dict[str, Any]:
         """Close a session; its plans can be resumed."""
         self._session(request.session_id)
         await self._ended(request.session_id)
         return {}
 
-    async def set_mode(self, request: SetSessionModeRequest) -> dict[str, Any]:
+    async def set_mode(self, request: schema.SetSessionModeRequest) -> dict[str, Any]:
         """Choose how the next request is worked on."""
         session = self._session(request.session_id)
         mode = next((mode for mode in get_args(Mode) if mode == request.mode_id), None)
@@ -145,20 +132,24 @@ class Agent:
         session.mode = mode
         return {}
 
-    async def prompt(self, request: PromptRequest) -> PromptResponse:
+    async def prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
         """Work on a prompt until it is the person's turn."""
-        return PromptResponse(stop_reason=await self._session(request.session_id).prompt(request.prompt))
+        return schema.PromptResponse(
+            stop_reason=await self._session(request.session_id).prompt(request.prompt)
+        )
 
-    async def cancel(self, request: CancelNotification) -> None:
+    async def cancel(self, request: schema.CancelNotification) -> None:
         """Pause the work on a prompt."""
         if (session := self.sessions.get(request.session_id)) is not None:
             await session.cancel()
 
-    async def authenticate(self, _: AuthenticateRequest) -> dict[str, Any]:
+    async def authenticate(self, _: schema.AuthenticateRequest) -> dict[str, Any]:
         """Nothing is asked for: keys are kept by `planloom keys`."""
         return {}
 
-    async def _opened(self, session_id: str, request: NewSessionRequest | LoadSessionRequest) -> AcpSession:
+    async def _opened(
+        self, session_id: str, request: schema.NewSessionRequest | schema.LoadSessionRequest
+    ) -> AcpSession:
         folders = tuple(Path(each) for each in (request.cwd, *(request.additional_directories or ())))
         for folder in folders:
             if not folder.is_absolute() or not await asyncio.to_thread(folder.is_dir):
@@ -187,17 +178,19 @@ class Method(NamedTuple):
 
 
 METHODS: Final[dict[str, Method]] = {
-    AGENT_METHODS["authenticate"]: Method(AuthenticateRequest, Agent.authenticate),
-    AGENT_METHODS["session_new"]: Method(NewSessionRequest, Agent.new),
-    AGENT_METHODS["session_load"]: Method(LoadSessionRequest, Agent.load),
-    AGENT_METHODS["session_close"]: Method(CloseSessionRequest, Agent.close_session),
-    AGENT_METHODS["session_set_mode"]: Method(SetSessionModeRequest, Agent.set_mode),
-    AGENT_METHODS["session_prompt"]: Method(PromptRequest, Agent.prompt),
-    AGENT_METHODS["session_cancel"]: Method(CancelNotification, Agent.cancel),
+    AGENT_METHODS["authenticate"]: Method(schema.AuthenticateRequest, Agent.authenticate),
+    AGENT_METHODS["session_new"]: Method(schema.NewSessionRequest, Agent.new),
+    AGENT_METHODS["session_load"]: Method(schema.LoadSessionRequest, Agent.load),
+    AGENT_METHODS["session_close"]: Method(schema.CloseSessionRequest, Agent.close_session),
+    AGENT_METHODS["session_set_mode"]: Method(schema.SetSessionModeRequest, Agent.set_mode),
+    AGENT_METHODS["session_prompt"]: Method(schema.PromptRequest, Agent.prompt),
+    AGENT_METHODS["session_cancel"]: Method(schema.CancelNotification, Agent.cancel),
 }
 """Every method but `initialize`, which `wire` answers."""
 
 
-def _modes(session: AcpSession) -> SessionModeState:
-    modes = [SessionMode(id=mode, name=name, description=words) for mode, (name, words) in _MODES.items()]
-    return SessionModeState(current_mode_id=session.mode, available_modes=modes)
+def _modes(session: AcpSession) -> schema.SessionModeState:
+    modes = [
+        schema.SessionMode(id=mode, name=name, description=words) for mode, (name, words) in _MODES.items()
+    ]
+    return schema.SessionModeState(current_mode_id=session.mode, available_modes=modes)

@@ -7,13 +7,7 @@ import binascii
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acp.schema import (
-    BlobResourceContents,
-    EmbeddedResourceContentBlock,
-    ImageContentBlock,
-    ResourceContentBlock,
-    TextContentBlock,
-)
+from acp import schema
 
 from planloom.domain.errors import InvalidParams
 from planloom.domain.image_types import KINDS
@@ -38,16 +32,16 @@ async def prompt_of(app: Application, blocks: Sequence[Any]) -> Prompt:
     attached: list[Requested] = []
     for block in blocks:
         match block:
-            case TextContentBlock():
+            case schema.TextContentBlock():
                 parts.append(block.text)
-            case ImageContentBlock():
+            case schema.ImageContentBlock():
                 attached.append(Requested(uri=await app.references.keep_image(_decoded(block.data))))
-            case ResourceContentBlock() if is_file(block.uri):
+            case schema.ResourceContentBlock() if is_file(block.uri):
                 attached.append(Requested(uri=Uri(block.uri), label=block.name))
                 parts.append(block.name)
-            case ResourceContentBlock():
+            case schema.ResourceContentBlock():
                 parts.append(block.uri)
-            case EmbeddedResourceContentBlock():
+            case schema.EmbeddedResourceContentBlock():
                 await _embedded(app, block.resource, parts, attached)
             case _:
                 raise _refused("type", "it is neither text, nor an image, nor a resource")
@@ -56,7 +50,7 @@ async def prompt_of(app: Application, blocks: Sequence[Any]) -> Prompt:
 
 async def _embedded(app: Application, resource: Any, parts: list[str], attached: list[Requested]) -> None:
     """A resource with its content: a file of this machine is read as it is now, another text stands in the request."""
-    if isinstance(resource, BlobResourceContents):
+    if isinstance(resource, schema.BlobResourceContents):
         attached.append(Requested(uri=await app.references.keep_image(_decoded(resource.blob))))
     elif is_file(resource.uri) and await _is_here(app, resource.uri):
         attached.append(Requested(uri=Uri(resource.uri)))

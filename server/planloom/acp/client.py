@@ -6,20 +6,10 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
+from acp import schema
 from acp.connection import Connection
 from acp.exceptions import RequestError
 from acp.meta import CLIENT_METHODS
-from acp.schema import (
-    AllowedOutcome,
-    PermissionOption,
-    ReadTextFileRequest,
-    ReadTextFileResponse,
-    RequestPermissionRequest,
-    RequestPermissionResponse,
-    SessionNotification,
-    ToolCallUpdate,
-    WriteTextFileRequest,
-)
 from pydantic import BaseModel, ValidationError
 
 from planloom.acp import shown
@@ -55,35 +45,37 @@ class Client:
 
     def update(self, session_id: str, update: Any) -> None:
         """Send an update of a session, in the order of the calls."""
-        params = SessionNotification(session_id=session_id, update=update)
+        params = schema.SessionNotification(session_id=session_id, update=update)
         self._wire.write(
             {"jsonrpc": "2.0", "method": CLIENT_METHODS["session_update"], "params": as_json(params)}
         )
 
     async def ask(
-        self, session_id: str, about: ToolCallUpdate, options: Sequence[PermissionOption]
+        self, session_id: str, about: schema.ToolCallUpdate, options: Sequence[schema.PermissionOption]
     ) -> str | None:
         """Ask the person, who may take as long as they like; the id of the option, None if they dismissed it.
 
         Raises CannotAsk, and ConnectionError when the client is gone.
         """
         self.update(session_id, shown.asked(about))
-        params = RequestPermissionRequest(session_id=session_id, tool_call=about, options=list(options))
+        params = schema.RequestPermissionRequest(
+            session_id=session_id, tool_call=about, options=list(options)
+        )
         try:
             answer = await self._connection.send_request(
                 CLIENT_METHODS["session_request_permission"], as_json(params)
             )
-            outcome = RequestPermissionResponse.model_validate(answer).outcome
+            outcome = schema.RequestPermissionResponse.model_validate(answer).outcome
         except (RequestError, ValidationError) as error:
             raise CannotAsk(str(error)) from error
-        return outcome.option_id if isinstance(outcome, AllowedOutcome) else None
+        return outcome.option_id if isinstance(outcome, schema.AllowedOutcome) else None
 
     async def read(self, session_id: str, path: str) -> str | None:
         """The text of a file as the client's editor has it; None if it has none to tell. Raises EditorSilent."""
-        params = ReadTextFileRequest(session_id=session_id, path=path)
+        params = schema.ReadTextFileRequest(session_id=session_id, path=path)
         request = self._sent(CLIENT_METHODS["fs_read_text_file"], params)
         try:
-            return ReadTextFileResponse.model_validate(await within(request, READ_SECONDS)).content
+            return schema.ReadTextFileResponse.model_validate(await within(request, READ_SECONDS)).content
         except RequestError:
             # It does not open such files, or there is none.
             return None
@@ -94,7 +86,7 @@ class Client:
 
     def write(self, session_id: str, path: str, text: str) -> asyncio.Task[Any]:
         """Have the client's editor write a file; the request is on its way when the task first runs."""
-        params = WriteTextFileRequest(session_id=session_id, path=path, content=text)
+        params = schema.WriteTextFileRequest(session_id=session_id, path=path, content=text)
         return self._sent(CLIENT_METHODS["fs_write_text_file"], params)
 
     def _sent(self, method: str, params: BaseModel) -> asyncio.Task[Any]:

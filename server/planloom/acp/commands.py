@@ -7,12 +7,7 @@ import shlex
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from acp.schema import (
-    AvailableCommand,
-    AvailableCommandInput,
-    AvailableCommandsUpdate,
-    UnstructuredCommandInput,
-)
+from acp import schema
 
 from planloom.domain.errors import InvalidParams
 from planloom.domain.events.reverts import standing
@@ -132,19 +127,21 @@ COMMANDS: Final[dict[str, Command]] = {
 }
 
 
-def offered() -> AvailableCommandsUpdate:
+def offered() -> schema.AvailableCommandsUpdate:
     """The commands as the client lists them."""
     listed = [
-        AvailableCommand(
+        schema.AvailableCommand(
             name=name,
             description=command.description,
             input=None
             if command.hint is None
-            else AvailableCommandInput(root=UnstructuredCommandInput(hint=command.hint)),
+            else schema.AvailableCommandInput(root=schema.UnstructuredCommandInput(hint=command.hint)),
         )
         for name, command in COMMANDS.items()
     ]
-    return AvailableCommandsUpdate(session_update="available_commands_update", available_commands=listed)
+    return schema.AvailableCommandsUpdate(
+        session_update="available_commands_update", available_commands=listed
+    )
 
 
 def command_of(text: str) -> tuple[Command, str] | None:

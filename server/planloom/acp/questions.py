@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from acp.schema import PermissionOption, PermissionOptionKind, ToolCallUpdate, ToolKind
+from acp import schema
 
 from planloom.acp import shown
 from planloom.domain.errors import PlanloomError
@@ -26,7 +26,7 @@ Other = Literal["document", "feedback", "written", "apart"]
 """Choices besides the actions on offer: change the plan as a document, say what should change, write an answer in
 words, answer each command for itself."""
 _MOST_DIFFS: Final = 20
-_KINDS: Final[dict[str, ToolKind]] = {
+_KINDS: Final[dict[str, schema.ToolKind]] = {
     "execute": "execute",
     "fetch": "fetch",
     "destroy": "delete",
@@ -41,15 +41,15 @@ class Put(NamedTuple):
     """A question as it is put: its words, the call that it is about, and by the id of each option what it does."""
 
     text: str
-    about: ToolCallUpdate
-    options: list[PermissionOption]
+    about: schema.ToolCallUpdate
+    options: list[schema.PermissionOption]
     choices: dict[str, Button | Other]
 
 
 async def question(app: Application, found: PlanView, cause: Cause, ident: str, t: Words) -> Put:
     """The question about a cause of a plan."""
     said = asked(found, cause, t)
-    choices: list[tuple[str, PermissionOptionKind, Button | Other]] = [
+    choices: list[tuple[str, schema.PermissionOptionKind, Button | Other]] = [
         (each.title if each.hint is None else f"{each.title}: {each.hint}", _kind(each), each)
         for each in said.choices
         # The changes are shown with the question; a merged text would have to be edited first.
@@ -67,7 +67,7 @@ async def question(app: Application, found: PlanView, cause: Cause, ident: str, 
         choices.append((t("Answer in words"), "reject_once", "written"))
     elif len(cause.about) > 1:
         choices.insert(2, (t("One by one"), "reject_once", "apart"))
-    about = ToolCallUpdate(
+    about = schema.ToolCallUpdate(
         tool_call_id=ident,
         title=shown.title(said.text.partition("\n")[0].removeprefix("Planloom: ")),
         kind=_tool_kind(cause),
@@ -76,7 +76,7 @@ async def question(app: Application, found: PlanView, cause: Cause, ident: str, 
         locations=shown.locations(_files(cause)),
     )
     options = [
-        PermissionOption(option_id=str(number), name=shown.title(name), kind=kind)
+        schema.PermissionOption(option_id=str(number), name=shown.title(name), kind=kind)
         for number, (name, kind, _) in enumerate(choices)
     ]
     return Put(text, about, options, {str(number): choice for number, (_, _, choice) in enumerate(choices)})
@@ -103,7 +103,7 @@ def _files(cause: Cause) -> Iterator[Uri]:
             yield from (file.uri for file in each.files)
 
 
-def _tool_kind(cause: Cause) -> ToolKind:
+def _tool_kind(cause: Cause) -> schema.ToolKind:
     if cause.kind == "review":
         # Clients show the way out of a plan by this kind.
         return "switch_mode"
@@ -111,7 +111,7 @@ def _tool_kind(cause: Cause) -> ToolKind:
     return _KINDS.get(effects[0], "other") if effects else "other"
 
 
-def _kind(button: Button) -> PermissionOptionKind:
+def _kind(button: Button) -> schema.PermissionOptionKind:
     said = [str(each) for each in button.arguments[1:]]
     if {"allowForPlan", "allowInFolder"} & set(said):
         return "allow_always"

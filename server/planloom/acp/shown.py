@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from acp.schema import (
-    AgentMessageChunk,
-    AgentThoughtChunk,
-    ContentToolCallContent,
-    FileEditToolCallContent,
-    TextContentBlock,
-    ToolCallLocation,
-    ToolCallProgress,
-    ToolCallStart,
-    ToolCallStatus,
-    ToolCallUpdate,
-    UserMessageChunk,
-)
+from acp import schema
 
 from planloom.domain.text.counted import cut
 from planloom.domain.text.hidden_characters import in_message
@@ -30,7 +18,7 @@ MOST_DIFF: Final = 400_000
 MOST_TEXT: Final = 20_000
 _TITLE: Final = 200
 
-ToolContent = ContentToolCallContent | FileEditToolCallContent
+ToolContent = schema.ContentToolCallContent | schema.FileEditToolCallContent
 
 
 def words(text: str) -> str:
@@ -43,38 +31,42 @@ def title(text: str) -> str:
     return words(cut(" ".join(text.split()), _TITLE))
 
 
-def message(text: str) -> AgentMessageChunk:
+def message(text: str) -> schema.AgentMessageChunk:
     """Words of the agent, which end a paragraph."""
-    return AgentMessageChunk(session_update="agent_message_chunk", content=_block(f"{words(text)}\n\n"))
+    return schema.AgentMessageChunk(
+        session_update="agent_message_chunk", content=_block(f"{words(text)}\n\n")
+    )
 
 
-def said(text: str) -> UserMessageChunk:
+def said(text: str) -> schema.UserMessageChunk:
     """Words of the person, for a client that shows an old conversation."""
-    return UserMessageChunk(session_update="user_message_chunk", content=_block(words(text)))
+    return schema.UserMessageChunk(session_update="user_message_chunk", content=_block(words(text)))
 
 
-def thought(text: str) -> AgentThoughtChunk:
+def thought(text: str) -> schema.AgentThoughtChunk:
     """Words of a model at work, in pieces of any size."""
-    return AgentThoughtChunk(session_update="agent_thought_chunk", content=_block(words(text)))
+    return schema.AgentThoughtChunk(session_update="agent_thought_chunk", content=_block(words(text)))
 
 
 def content(text: str) -> list[ToolContent]:
     """The text of a tool call; nothing for an empty one."""
     shown = words(cut(text, MOST_TEXT))
-    return [ContentToolCallContent(type="content", content=_block(shown))] if shown.strip() else []
+    return [schema.ContentToolCallContent(type="content", content=_block(shown))] if shown.strip() else []
 
 
-def settled(ident: str, status: ToolCallStatus, found: list[ToolContent] | None = None) -> ToolCallProgress:
+def settled(
+    ident: str, status: schema.ToolCallStatus, found: list[ToolContent] | None = None
+) -> schema.ToolCallProgress:
     """The end of a call, an edit or a question."""
-    return ToolCallProgress(
+    return schema.ToolCallProgress(
         session_update="tool_call_update", tool_call_id=ident, status=status, content=found or None
     )
 
 
-def asked(about: ToolCallUpdate) -> ToolCallStart:
+def asked(about: schema.ToolCallUpdate) -> schema.ToolCallStart:
     """A question as a call, which its client knows before it is asked about it."""
     fields = {name: getattr(about, name) for name in about.model_fields_set}
-    return ToolCallStart(session_update="tool_call", **fields)
+    return schema.ToolCallStart(session_update="tool_call", **fields)
 
 
 def diff(found: FileDiff) -> list[ToolContent]:
@@ -83,13 +75,13 @@ def diff(found: FileDiff) -> list[ToolContent]:
     texts = (before or "") + (after or "")
     if path is None or len(texts) > MOST_DIFF or not _is_sendable(texts):
         return []
-    return [FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=after or "")]
+    return [schema.FileEditToolCallContent(type="diff", path=path, old_text=before, new_text=after or "")]
 
 
-def locations(uris: Iterable[Uri]) -> list[ToolCallLocation]:
+def locations(uris: Iterable[Uri]) -> list[schema.ToolCallLocation]:
     """The files on this machine."""
     paths = (path_of(uri) for uri in dict.fromkeys(uris))
-    return [ToolCallLocation(path=path) for path in paths if path is not None]
+    return [schema.ToolCallLocation(path=path) for path in paths if path is not None]
 
 
 def path_of(uri: str) -> str | None:
@@ -111,5 +103,5 @@ def _is_sendable(text: str) -> bool:
     return text.isascii() or text == text.encode("utf-8", "replace").decode()
 
 
-def _block(text: str) -> TextContentBlock:
-    return TextContentBlock(type="text", text=text)
+def _block(text: str) -> schema.TextContentBlock:
+    return schema.TextContentBlock(type="text", text=text)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp.schema import PermissionOption, ToolCallUpdate
+from acp import schema
 
 from planloom.acp import shown
 from planloom.acp.client import CannotAsk, Client
@@ -63,7 +63,7 @@ class Trust:
             " and makes the changes and runs the commands that you allow. Else it only reads.",
             names,
         )
-        about = ToolCallUpdate(
+        about = schema.ToolCallUpdate(
             tool_call_id="ask-trust",
             title=shown.title(t("Trust {0}?", names)),
             kind="other",
@@ -71,8 +71,8 @@ class Trust:
             content=list(shown.content(text)),
         )
         options = [
-            PermissionOption(option_id=_YES, name=t("Trust"), kind="allow_always"),
-            PermissionOption(option_id="read", name=t("Only read"), kind="reject_always"),
+            schema.PermissionOption(option_id=_YES, name=t("Trust"), kind="allow_always"),
+            schema.PermissionOption(option_id="read", name=t("Only read"), kind="reject_always"),
         ]
         try:
             chosen = await self._client.ask(self._session_id, about, options)

@@ -6,16 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from acp.schema import (
-    AgentPlanUpdate,
-    PlanEntry,
-    PlanEntryPriority,
-    PlanEntryStatus,
-    ToolCallProgress,
-    ToolCallStart,
-    ToolKind,
-    UsageUpdate,
-)
+from acp import schema
 
 from planloom.acp import shown
 from planloom.domain.changes import EditedFile
@@ -37,7 +28,7 @@ if TYPE_CHECKING:
 
 VIEW_SECONDS: Final = 1 / 10
 """The least time between two updates with the entries of a plan."""
-_KINDS: Final[dict[Effect, ToolKind]] = {
+_KINDS: Final[dict[Effect, schema.ToolKind]] = {
     "read": "read",
     "write": "edit",
     "destroy": "delete",
@@ -47,7 +38,7 @@ _KINDS: Final[dict[Effect, ToolKind]] = {
 _SEARCHES: Final = frozenset(
     {"search_text", "find_files", "find_symbol", "find_references", "list_files", "git_log"}
 )
-_PRIORITIES: Final[dict[str, PlanEntryPriority]] = {
+_PRIORITIES: Final[dict[str, schema.PlanEntryPriority]] = {
     "critical": "high",
     "high": "high",
     "normal": "medium",
@@ -66,8 +57,8 @@ class Updates:
         self._app = app
         self._send = send
         self._words = t
-        self._entries: AgentPlanUpdate | None = None
-        self._usage: UsageUpdate | None = None
+        self._entries: schema.AgentPlanUpdate | None = None
+        self._usage: schema.UsageUpdate | None = None
         self._due: Plan | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -80,7 +71,7 @@ class Updates:
             case ev.ToolCompleted():
                 text = event.output or event.summary
                 self._send(
-                    ToolCallProgress(
+                    schema.ToolCallProgress(
                         session_update="tool_call_update",
                         tool_call_id=event.call_id,
                         status="completed" if event.ok else "failed",
@@ -119,7 +110,9 @@ class Updates:
         if plan is None:
             return
         found = self.view(plan)
-        entries = AgentPlanUpdate(session_update="plan", entries=[_entry(step) for step in found.steps])
+        entries = schema.AgentPlanUpdate(
+            session_update="plan", entries=[_entry(step) for step in found.steps]
+        )
         if entries != self._entries:
             self._entries = entries
             self._send(entries)
@@ -138,10 +131,10 @@ class Updates:
             self._timer.cancel()
         self._due = None
 
-    def _call(self, event: ev.ToolStarted, plan: Plan) -> ToolCallStart:
-        kind: ToolKind = "search" if event.tool in _SEARCHES else _KINDS[event.effect]
+    def _call(self, event: ev.ToolStarted, plan: Plan) -> schema.ToolCallStart:
+        kind: schema.ToolKind = "search" if event.tool in _SEARCHES else _KINDS[event.effect]
         main = next((event.args[name] for name in _MAIN_ARGUMENTS if event.args.get(name)), "")
-        return ToolCallStart(
+        return schema.ToolCallStart(
             session_update="tool_call",
             tool_call_id=event.call_id,
             title=shown.title(f"{event.tool} {main}"),
@@ -151,11 +144,13 @@ class Updates:
             raw_input=shown.raw(event.args),
         )
 
-    def _edit(self, edit_id: EditId, files: tuple[EditedFile, ...], plan: Plan) -> ToolCallStart:
+    def _edit(self, edit_id: EditId, files: tuple[EditedFile, ...], plan: Plan) -> schema.ToolCallStart:
         names = ", ".join(shown_in(file.new_uri or file.uri, plan.workspace_folders) for file in files)
         changes = {file.change for file in files}
-        kind: ToolKind = "delete" if changes == {"delete"} else "move" if changes == {"rename"} else "edit"
-        return ToolCallStart(
+        kind: schema.ToolKind = (
+            "delete" if changes == {"delete"} else "move" if changes == {"rename"} else "edit"
+        )
+        return schema.ToolCallStart(
             session_update="tool_call",
             tool_call_id=edit_id,
             title=shown.title(self._words("Change {0}", names)),
@@ -175,27 +170,27 @@ class Updates:
                     continue
         self._send(shown.settled(edit_id, "completed", diffs))
 
-    def _used(self, plan: Plan) -> UsageUpdate | None:
+    def _used(self, plan: Plan) -> schema.UsageUpdate | None:
         """How full the model's context is; None where its size is not known. The user's prices name no currency."""
         spent, last = self._app.plans.spent(plan), plan.last_request
         if last is None or not spent.context_tokens:
             return None
-        return UsageUpdate(
+        return schema.UsageUpdate(
             session_update="usage_update",
             used=last.prompt_tokens + last.completion_tokens,
             size=spent.context_tokens,
         )
 
 
-def _entry(step: StepView) -> PlanEntry:
+def _entry(step: StepView) -> schema.PlanEntry:
     """A step. The protocol knows three statuses: what is left open or has failed is said in words."""
     text = step.step.title if step.sign in _SILENT_SIGNS else f"{step.step.title} ({step.words})"
-    status: PlanEntryStatus = "pending"
+    status: schema.PlanEntryStatus = "pending"
     if step.status in SETTLED and step.status != "failed":
         status = "completed"
     elif step.status in ("running", "needs_clarification") or step.waits is not None:
         status = "in_progress"
-    return PlanEntry(
+    return schema.PlanEntry(
         content=shown.title(text), priority=_PRIORITIES.get(step.step.priority, "medium"), status=status
     )
 

@@ -10,15 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from planloom.serving.envelope import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    Notification,
-    Refused,
-    Request,
-    Response,
-    read_envelope,
-)
+from planloom.serving import envelope
 from planloom.version import VERSION
 
 if TYPE_CHECKING:
@@ -107,28 +99,28 @@ class Wire:
 
     def receive(self, body: bytes) -> None:
         """Take in one message."""
-        message = read_envelope(body)
+        message = envelope.read_envelope(body)
         match message:
-            case Refused(code=0):
+            case envelope.Refused(code=0):
                 logger.warning("Ignored a message: %s", message.problem)
-            case Refused():
+            case envelope.Refused():
                 self.refuse(message.id, message.code, message.problem)
-            case Response():
+            case envelope.Response():
                 error = message.error if isinstance(message.error, dict) or message.error is None else {}
                 answer = {"result": message.result} if error is None else {"error": error}
                 self.messages.incoming.put_nowait({"id": message.id, **answer})
-            case Request() | Notification():
+            case envelope.Request() | envelope.Notification():
                 self._receive(message)
 
-    def _receive(self, message: Request | Notification) -> None:
+    def _receive(self, message: envelope.Request | envelope.Notification) -> None:
         ident, params = getattr(message, "id", None), message.params or {}
-        problem, code = None, INVALID_PARAMS
+        problem, code = None, envelope.INVALID_PARAMS
         if not isinstance(params, dict):
             problem = "The params must be an object."
         elif message.method == "initialize":
             problem = self._initialize(ident, params)
         elif not self._initialized:
-            problem, code = "The first request must be `initialize`.", INVALID_REQUEST
+            problem, code = "The first request must be `initialize`.", envelope.INVALID_REQUEST
         else:
             request = {} if ident is None else {"id": ident}
             self.messages.incoming.put_nowait({**request, "method": message.method, "params": params})
@@ -137,7 +129,9 @@ class Wire:
 
     def _initialize(self, ident: Any, params: Json) -> str | None:
         """Answer `initialize`; returns why it cannot be."""
-        if type(params.get("protocolVersion")) is not int or params["protocolVersion"] < 0:
+        version = params.get("protocolVersion")
+        # The first drafts of the protocol had dates; whoever sends one is told what is spoken now.
+        if isinstance(version, bool) or not isinstance(version, int | str) or version == "":
             return "protocolVersion must be a version, such as 1."
         self.abilities = _abilities(params.get("clientCapabilities"))
         self.write({"jsonrpc": "2.0", "id": ident, "result": announced()})
