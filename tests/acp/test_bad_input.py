@@ -146,6 +146,17 @@ async def test_a_client_that_cannot_ask_leaves_the_plan_waiting(folder: Path) ->
         assert (folder / "a.txt").read_text() == "old\n"
 
 
+async def test_a_client_that_allows_all_by_itself_is_not_asked_without_end(folder: Path) -> None:
+    async with connected(trusts=[folder]) as client:
+        await client.open(folder)
+        client.answers = lambda params: params["options"][0]["name"]
+        assert await client.prompt("Say hello") == "end_turn"
+        assert "needs a language model" in client.said() and len(client.asked) <= 4
+        client.asked.clear()
+        await client.prompt('1. Replace "nothing" with "new" in a.txt')
+        assert len(client.asked) <= 5
+
+
 async def test_one_prompt_at_a_time(folder: Path) -> None:
     async with connected(trusts=[folder]) as client:
         await client.open(folder)

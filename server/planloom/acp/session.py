@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -53,6 +54,8 @@ MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 StopReason = Literal["end_turn", "cancelled"]
 CLOSE_SECONDS: Final = 10.0
 """Seconds for which running work may continue when a session is closed."""
+MOST_ASKED: Final = 3
+"""How often one prompt asks the very same: a client that allows all by itself would be asked without end."""
 QUIET_SECONDS: Final = 0.3
 """Seconds without an event after which a paused plan is not going on by itself."""
 _REPLAYED: Final = 20
@@ -89,6 +92,7 @@ class AcpSession:
         self._plan_id: PlanId | None = None
         self._plans: set[PlanId] = set()
         self._left: set[str] = set()
+        self._asked: Counter[str] = Counter()
         self._apart: set[str] = set()
         self._changed = asyncio.Event()
         self._turn = False
@@ -189,6 +193,7 @@ class AcpSession:
             )
         self._turn, self._cancelled = True, False
         self._left.clear()
+        self._asked.clear()
         work = self._jobs.start("prompt", self._prompt(blocks))
         try:
             return await asyncio.shield(work)
@@ -308,7 +313,8 @@ class AcpSession:
         self._updates.flush()
         ident = f"ask-{next(self._numbers)}"
         put = await question(self.app, self._updates.view(plan), cause, ident, self.words)
-        if all(choice == "written" for choice in put.choices.values()):
+        self._asked[cause.key] += 1
+        if self._asked[cause.key] > MOST_ASKED or all(choice == "written" for choice in put.choices.values()):
             self.say(put.text)
             self._left.add(cause.key)
             return
