@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from acp import schema
 
 from planloom.acp import wire
 from planloom.acp.wire import LineReader, announced
+from planloom.serving.opening import ApplicationContext
 from planloom.serving.process import CommandLine
 from planloom.storage.decisions import FILE, Decisions
 from planloom.user_folders import state_folder
@@ -239,6 +241,23 @@ async def test_an_image_is_attached(folder: Path) -> None:
         await client.prompt("1. List files", {"type": "image", "data": pixel, "mimeType": "image/png"})
         (listed,) = opened[0].plans.list(client.session_id, (), None, False)
         assert [each.kind for each in opened[0].plans.get(listed.plan_id, None).attachments] == ["image"]
+
+
+async def test_keys_of_the_environment_reach_every_session_and_no_command(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    found: list[str | None] = []
+    make = over(None)
+
+    async def looks(context: ApplicationContext) -> Any:
+        found.append(context.environment.get("OPENAI_API_KEY"))
+        return await make(context)
+
+    async with connected(looks, trusts=[folder]) as client:
+        await client.open(folder)
+        await client.open(folder)
+        assert found == ["sk-secret", "sk-secret"] and "OPENAI_API_KEY" not in os.environ
 
 
 async def test_servers_of_a_client_are_kept_for_who_connects_to_them(folder: Path) -> None:

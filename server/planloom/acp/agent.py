@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -51,6 +52,8 @@ class Agent:
         self._wire = wire
         self._options = options
         self._make_application = make_application
+        # With the keys, which are taken out of that of the process before a command can run.
+        self._environment = dict(os.environ)
         self._connection = Connection(self._answer, wire.messages, listening=False)
         self._client = Client(self._connection, wire)
         self.sessions: dict[str, AcpSession] = {}
@@ -156,7 +159,7 @@ class Agent:
                 raise RequestError(INVALID_PARAMS, f"{str(folder)!r} is no absolute path of a folder.")
         opened = Opened(SessionId(session_id), folders, tuple(request.mcp_servers or ()))
         session = AcpSession(self._client, opened)
-        await session.open(self._options, self._log_path, self._make_application)
+        await session.open(self._options, self._log_path, self._environment, self._make_application)
         self.sessions[session_id] = session
         return session
 

@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import os
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -99,9 +98,15 @@ class AcpSession:
         self._cancelled = False
         self._numbers = itertools.count(1)
 
-    async def open(self, options: CommandLine, log_path: Path | None, make: MakeApplication | None) -> None:
+    async def open(
+        self,
+        options: CommandLine,
+        log_path: Path | None,
+        environment: Mapping[str, str],
+        make: MakeApplication | None,
+    ) -> None:
         """Open the application. Raises StorageFailed."""
-        configuration = of_connection(options.settings, os.environ, None)
+        configuration = of_connection(options.settings, environment, None)
         settings, troubles = configuration.resolve()
         private = (*self._private, *(path for path in (options.storage, log_path) if path is not None))
         self.view.roots = self.view.roots._replace(private=private)
@@ -115,6 +120,7 @@ class AcpSession:
             record=options.record,
             source_of=configuration.source_of,
             session_id=self.session_id,
+            environment=environment,
         )
         self.app = await (make or open_application)(context)
         self._updates = Updates(self.app, self.send, self.words)

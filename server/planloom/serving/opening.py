@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ class ApplicationContext(NamedTuple):
     `trusted` is whether the client says that its folders are. `completion` is the editor's own language model, if the
     extension declares one. `source_of` returns the source of a
     setting's current value, or None for the default. `session_id` is that of a session which goes on.
+    `environment` has the keys: that of the process, as it was when it started.
     """
 
     settings: Settings
@@ -41,6 +42,7 @@ class ApplicationContext(NamedTuple):
     record: Path | None = None
     source_of: Callable[[str], Source | None] = lambda _: None
     session_id: SessionId | None = None
+    environment: Mapping[str, str] = os.environ
 
 
 MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
@@ -59,7 +61,7 @@ async def open_application(context: ApplicationContext) -> Application:
         storage=folder / "ledger.sqlite3",
         trusted=context.trusted,
         # A copy: the keys are taken out of the process's own environment when everything is loaded.
-        environment=dict(os.environ),
+        environment=dict(context.environment),
         completion=context.completion,
         record=context.record,
         decisions=Decisions(state_folder() / FILE),
