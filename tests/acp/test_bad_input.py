@@ -216,7 +216,7 @@ async def test_hidden_characters_and_half_characters_are_shown_as_what_they_are(
 
 async def test_files_and_texts_are_attached(folder: Path) -> None:
     (folder / "b.txt").write_text("second\n")
-    blocks = [
+    blocks: list[dict[str, Any]] = [
         {"type": "resource_link", "name": "a.txt", "uri": (folder / "a.txt").as_uri()},
         {"type": "resource", "resource": {"uri": (folder / "b.txt").as_uri(), "text": "second\n"}},
         {"type": "resource", "resource": {"uri": "zed:///thread/1", "text": "elsewhere"}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ async def test_what_is_typed_while_the_question_is_open_is_merged(folder: Path) 
     async with connected(trusts=[folder]) as client:
         await client.open(folder)
 
-        def types(params: dict) -> str:
+        def types(params: dict[str, Any]) -> str:
             if params["toolCall"]["kind"] == "edit":
                 client.buffers[path] = "old\nmiddle\nend, typed\n"
                 return "Allow once"
@@ -66,7 +67,7 @@ async def test_an_overlap_with_what_was_typed_is_asked(folder: Path) -> None:
     async with connected(trusts=[folder]) as client:
         await client.open(folder)
 
-        def types(params: dict) -> str:
+        def types(params: dict[str, Any]) -> str:
             kind = params["toolCall"]["kind"]
             if kind == "edit":
                 client.buffers[path] = "old and typed\n"
@@ -91,12 +92,16 @@ async def test_a_client_that_keeps_its_text_unsaved_has_it_in_its_buffer(folder:
         assert client.buffers[path] == "old\n"
 
 
+def as_it_is(path: str, text: str) -> None:
+    Path(path).write_bytes(text.encode())
+
+
 async def test_line_ends_of_the_file_are_kept(folder: Path) -> None:
     path = str(folder / "a.txt")
     (folder / "a.txt").write_bytes(b"one\r\nold\r\n")
     async with connected(trusts=[folder]) as client:
         await client.open(folder)
-        client.on_write = lambda path, text: Path(path).write_bytes(text.encode()) and None
+        client.on_write = as_it_is
         client.buffers[path] = "typed\nold\n"
         client.answers = always(switch_mode="Start execution", edit="Allow once")
         await client.prompt('1. Replace "old" with "new" in a.txt')

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from planloom.domain.values import SessionId
 from planloom.models.offline.scripted import ScriptedCall, ScriptedModel, Turn
+from planloom.models.port import Capabilities
 from planloom.service.application import Application
 from tests.support.acp_client import FS, AcpError, always, connected, over
 
@@ -194,7 +196,7 @@ async def test_a_question_of_the_model_is_answered_by_an_option_or_in_words(fold
         assert "Write your answer as the next message" in client.said()
         await client.prompt("three")
         assert "It is three." in client.said()
-        plans = opened[0].plans.list(client.session_id, (), None, False)
+        plans = opened[0].plans.list(SessionId(client.session_id), (), None, False)
         found = [opened[0].plans.get(each.plan_id, None) for each in plans]
         assert [each.asked[0].answer for each in found if each is not None] == ["three", "two"]
 
@@ -225,3 +227,50 @@ async def test_a_step_is_skipped_by_its_number(folder: Path) -> None:
         assert (folder / "a.txt").read_text() == "old\n" and (folder / "b.txt").exists()
         with pytest.raises(AcpError, match="from 1 to 3"):
             await client.prompt("/skip 9")
+
+
+async def test_a_failed_step_is_skipped_by_an_answer(folder: Path) -> None:
+    async with connected(trusts=[folder]) as client:
+        await client.open(folder)
+        client.answers = always(switch_mode="Start execution", edit="Allow once", other="Skip")
+        await client.prompt('1. Replace "missing" with "new" in a.txt\n2. Create b.txt with "hello"')
+        (failed,) = (each for each in client.asked if each["toolCall"]["kind"] == "other")
+        assert "step 1 has failed" in failed["toolCall"]["title"]
+        assert (folder / "b.txt").exists() and (folder / "a.txt").read_text() == "old\n"
+
+
+async def test_perspectives_is_the_route_of_its_mode(folder: Path) -> None:
+    opened: list[Application] = []
+    async with connected(over(None, ScriptedModel([]), opened), trusts=[folder]) as client:
+        await client.open(folder)
+        await client.request("session/set_mode", {"sessionId": client.session_id, "modeId": "perspectives"})
+        await client.prompt("Rebuild the whole module, please")
+        (plan,) = opened[0].plans.list(SessionId(client.session_id), (), None, False)
+        found = opened[0].plans.get(plan.plan_id, None)
+        assert found is not None and found.route == "perspectives"
+
+
+async def test_what_a_model_says_and_uses_is_told(folder: Path) -> None:
+    answer = Turn(text="It holds one word.", prompt_tokens=120, completion_tokens=8)
+    model = ScriptedModel([answer], capabilities=Capabilities(context_tokens=32_000))
+    opened: list[Application] = []
+    async with connected(over(None, model, opened), trusts=[folder]) as client:
+        await client.open(folder)
+        opened[0]._session.context_tokens = 32_000
+        await client.request("session/set_mode", {"sessionId": client.session_id, "modeId": "direct"})
+        await client.prompt("What is in a.txt?")
+        assert "It holds one word." in client.said() and "It holds" in client.said("agent_thought_chunk")
+        assert client.of("usage_update")[-1] == {"sessionUpdate": "usage_update", "used": 128, "size": 32_000}
+
+
+async def test_a_plan_is_made_by_a_template(folder: Path) -> None:
+    opened: list[Application] = []
+    async with connected(over(None, None, opened), trusts=[folder]) as client:
+        await client.open(folder)
+        template = next(each for each in opened[0].templates.list() if each.parameters)
+        values = " ".join(
+            f"{each.name}={each.options[0] if each.options else 'a.txt'}" for each in template.parameters
+        )
+        client.answers = always(switch_mode="Reject")
+        await client.prompt(f'/template "{template.name}" {values}')
+        assert len(client.entries()) == len(template.steps)

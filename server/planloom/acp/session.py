@@ -7,11 +7,11 @@ import contextlib
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from planloom.acp import commands, shown
 from planloom.acp.attachments import Prompt, prompt_of
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from planloom.serving.process import CommandLine
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 Mode = Literal["plan", "direct", "perspectives"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -299,17 +300,17 @@ class AcpSession:
         found = causes(plan)
         return [one for each in found for one in (one_by_one(each) if each.key in self._apart else (each,))]
 
-    async def _until(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """What the work results in. Raises _Interrupted when the prompt is cancelled before."""
+    async def _until(self, work: Awaitable[T], is_gone: Callable[[], bool] = lambda: False) -> T:
+        """What the work results in. Raises _Interrupted when the prompt is cancelled before, or it `is_gone`."""
         task = asyncio.ensure_future(work)
         try:
             while not task.done():
+                if self._cancelled or is_gone():
+                    raise _Interrupted
+                self._changed.clear()
                 changed = asyncio.ensure_future(self._changed.wait())
                 await asyncio.wait({task, changed}, return_when=asyncio.FIRST_COMPLETED)
                 changed.cancel()
-                self._changed.clear()
-                if self._cancelled and not task.done():
-                    raise _Interrupted
             return task.result()
         finally:
             task.cancel()
@@ -351,23 +352,19 @@ class AcpSession:
             put.about.tool_call_id, self._client.ask(self.session_id, put.about, put.options)
         )
         try:
-            while not asking.done():
-                now = [each.key for each in self._causes(current(self.app, plan.plan_id))]
-                if self._cancelled or cause.key not in now:
-                    return "gone"
-                self._changed.clear()
-                changed = asyncio.ensure_future(self._changed.wait())
-                await asyncio.wait({asking, changed}, return_when=asyncio.FIRST_COMPLETED)
-                changed.cancel()
-            return put.choices.get(asking.result() or "")
+            chosen = await self._until(
+                asking,
+                lambda: cause.key not in [each.key for each in self._causes(current(self.app, plan.plan_id))],
+            )
         except CannotAsk as error:
             logger.info("The client does not show a question: %s", error)
             return None
         except ConnectionError:
             self._cancelled = True
             return "gone"
-        finally:
-            asking.cancel()
+        except _Interrupted:
+            return "gone"
+        return put.choices.get(chosen or "")
 
     async def _other(self, plan: Plan, cause: Cause, chosen: Other) -> None:
         """Do what is no action of the plan."""
