@@ -170,6 +170,29 @@ async def test_a_client_that_never_answers_a_write_leaves_an_open_intent(
         assert "did not answer in time" in str(client.updates) + str(client.asked)
 
 
+async def test_a_folder_behind_a_link_is_spelled_as_the_client_does(folder: Path) -> None:
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    async with connected(trusts=[folder, link]) as client:
+        await client.open(link)
+        client.buffers[str(link / "a.txt")] = "typed\nold\n"
+        client.answers = always(switch_mode="Start execution", edit="Allow once")
+        await client.prompt('1. Replace "old" with "new" in a.txt')
+        assert (folder / "a.txt").read_text() == "typed\nnew\n"
+        assert ("write", str(link / "a.txt")) in client.calls
+
+
+async def test_a_link_in_the_folder_that_leads_out_is_not_written(folder: Path) -> None:
+    (folder.parent / "outside.txt").write_text("old\n")
+    (folder / "out.txt").symlink_to(folder.parent / "outside.txt")
+    async with connected(trusts=[folder]) as client:
+        await client.open(folder)
+        client.answers = lambda params: "Start" if params["toolCall"]["kind"] == "switch_mode" else None
+        await client.prompt('1. Replace "old" with "new" in out.txt')
+        assert (folder.parent / "outside.txt").read_text() == "old\n"
+        assert not [path for _, path in client.calls if "out" in Path(path).name]
+
+
 async def test_secret_files_are_not_asked_for(folder: Path) -> None:
     (folder / ".env").write_text("KEY=1\n")
     async with connected(trusts=[folder]) as client:

@@ -87,7 +87,7 @@ class LiveView(WorkspaceView):
             found.decoded is not None and found.decoded.encoding == "utf-8"
         )
         async with self._requests:
-            told = await self._client.read(self._session_id, str(place.path)) if can_be_open else None
+            told = await self._client.read(self._session_id, str(to_path(place.uri))) if can_be_open else None
         if told is None or (disk is None and not told) or (disk is not None and _same(told, disk)):
             self.documents.did_close(uri)
             return disk
@@ -152,7 +152,11 @@ class AcpEditor:
         return None if found.decoded is None else found.decoded.text
 
     async def _written(self, uri: Uri, text: str) -> EditAnswer:
-        request = self._client.write(self._session_id, str(to_path(uri)), text)
+        place = await asyncio.to_thread(self._view.locate, uri, "write")
+        if isinstance(place, PathRefused):
+            return EditAnswer(applied=False, reason=place.reason)
+        # The client knows the folder as it has opened it; below that no link is followed.
+        request = self._client.write(self._session_id, str(to_path(place.uri)), text)
         try:
             await within(request, WRITE_SECONDS)
         except RequestError as error:
