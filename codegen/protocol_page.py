@@ -12,13 +12,13 @@ from planloom.lsp import methods
 from planloom.lsp.client_options import ClientExtensions, camel_case
 from planloom.lsp.commands import COMMANDS
 from planloom.lsp.methods import ClientRequest
-from planloom.lsp.transport.errors import CODES
 from planloom.lsp.wire import view
 from planloom.lsp.wire.base import Wire
 from planloom.lsp.wire.declared_events import OfPlan
 from planloom.lsp.wire.events import messages, type_of
 from planloom.lsp.wire.methods import editor
 from planloom.service.running.states import ALLOWED
+from planloom.serving.errors import CODES
 from planloom.version import PROTOCOL_VERSION
 
 CLIENT_CAN: Final[Mapping[str, str]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import email
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
@@ -20,6 +21,8 @@ TEXT = re.compile(r"^(licen[cs]e|copying|notice|authors|third-?party-?notices)",
 """The names of files that a package's license wants to go along."""
 CLASSIFIED = {"License :: OSI Approved :: MIT License": "MIT"}
 """What a classifier means, for packages that state their license by one alone."""
+HEADED = {"Apache License Version 2.0": "Apache-2.0"}
+"""What the first words of the shipped text mean, for packages that state their license by it alone."""
 PERMISSIVE = (
     "0BSD",
     "Apache-2.0",
@@ -80,7 +83,9 @@ def of_the_server(client: Path) -> list[Component]:
         name = canonicalize_name(metadata["Name"])
         if name == "planloom":
             continue
-        found.append(Component("pypi", name, metadata["Version"], license_of(metadata), texts(about)))
+        found.append(
+            Component("pypi", name, metadata["Version"], license_of(metadata, texts(about)), texts(about))
+        )
         bills = sorted((client / "built" / "bills" / name).glob("*.json"))
         found += [crate for bill in bills for crate in crates(bill, name)]
     return found
@@ -109,10 +114,12 @@ def of_the_client(client: Path) -> list[Component]:
     return found
 
 
-def license_of(metadata: Message) -> str:
-    """The license of a Python package. Raises `ValueError` if it states none."""
+def license_of(metadata: Message, shipped: Iterable[str] = ()) -> str:
+    """The license of a Python package, whose texts are `shipped`. Raises `ValueError` if it states none."""
     classified = [CLASSIFIED.get(each) for each in metadata.get_all("Classifier", [])]
-    for stated in (metadata["License-Expression"], metadata["License"], *classified):
+    heads = [" ".join(text.split()) for text in shipped]
+    headed = [name for words, name in HEADED.items() for head in heads if head.startswith(words)]
+    for stated in (metadata["License-Expression"], metadata["License"], *classified, *headed):
         if stated:
             return str(stated)
     raise ValueError(f"{metadata['Name']} states no license")

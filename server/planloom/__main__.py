@@ -52,6 +52,10 @@ def exit_code() -> int:
         from planloom.lsp.server import serve
 
         return serve(arguments[1:])
+    if arguments[:1] == ["acp"]:
+        from planloom.acp.server import acp
+
+        return acp(arguments[1:])
     if arguments in (["--version"], ["-V"]):
         from planloom.version import VERSION
 

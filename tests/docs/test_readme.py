@@ -21,7 +21,11 @@ BLOCKS = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 ELSEWHERE = re.compile(r"^(uv|pipx|ollama|planloom key) |--base-url", re.MULTILINE)
 """What installs something, asks for a key or asks a model."""
 HERE = [block for block in BLOCKS if not ELSEWHERE.search(block)]
-SPANS = [span for span in re.findall(r"`(planloom [^`]+)`", README) if not span.startswith("planloom serve")]
+SPANS = [
+    span
+    for span in re.findall(r"`(planloom [^`]+)`", README)
+    if not span.startswith(("planloom serve", "planloom acp"))
+]
 
 
 @pytest.mark.process

@@ -11,6 +11,7 @@ import pytest
 from planloom.domain.errors import ModelFailed
 from planloom.domain.values import CallId
 from planloom.lsp import connection as connection_module
+from planloom.lsp.client_options import declared
 from planloom.lsp.language_server import ServerOptions
 from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
 from tests.support.fake_application import FakeApplication
@@ -102,7 +103,7 @@ async def test_options_of_any_shape_do_not_stop_the_server(options: Any) -> None
         )
         client.notify("initialized", {})
         await opened(client, app)
-        assert app.opening is not None and not app.opening.declared.events
+        assert app.opening is not None and not declared(options).events
         client.shown()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.lsp.transport.envelope import Envelope, Notification, Refused, Request, Response, read_envelope
+from planloom.serving.envelope import Envelope, Notification, Refused, Request, Response, read_envelope
 
 
 @pytest.mark.parametrize(

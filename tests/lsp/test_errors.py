@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from planloom.domain import errors
-from planloom.lsp.transport.errors import CODES, to_wire
 from planloom.lsp.wire.plan import ModelProblem
+from planloom.serving.errors import CODES, to_wire
 
 
 def kinds(root: type[errors.PlanloomError]) -> Iterator[type[errors.PlanloomError]]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from planloom.execution.session import Session
-from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.models.offline.scripted import ScriptedModel, makes
 from planloom.service.application import Application
+from planloom.serving.opening import ApplicationContext, MakeApplication
 from planloom.storage.ledger import Ledger
 from planloom.tools.confinement.abilities import abilities
 from tests.lsp.test_whole import EMBEDDED, drafted, finished

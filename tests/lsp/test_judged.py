@@ -10,8 +10,8 @@ import pytest
 
 from planloom.domain.changes import Changeset
 from planloom.domain.problems import Judged, NewProblem
-from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.service.application import Application
+from planloom.serving.opening import ApplicationContext, MakeApplication
 from planloom.workspace.language import Texts
 from tests.lsp.test_fallback import EDIT, NONE, User
 from tests.lsp.test_whole import EMBEDDED

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planloom.lsp import stdio
 from planloom.lsp.language_server import make_server
-from planloom.lsp.stdio import PipeWriter
 from planloom.lsp.transport import frames as framing
 from planloom.lsp.transport.frames import FrameReader
+from planloom.serving import stdio
+from planloom.serving.stdio import PipeWriter
 from tests.support.fake_application import FakeApplication
 
 
@@ -185,7 +185,7 @@ class Wire:
         self.server = make_server(self.app.make)
 
     async def converse(self) -> int:
-        return await stdio.converse(self.server.messages, self.stdin, self.stdout)
+        return await stdio.converse(self.server.messages, FrameReader, self.stdin, self.stdout)
 
     def say(self, *messages: dict[str, Any]) -> None:
         bodies = (json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages)
@@ -263,6 +263,8 @@ async def test_stdin_may_be_a_plain_file(wire: Wire, tmp_path: Any) -> None:
     bodies = [INITIALIZE, {"id": 2, "method": "nope"}]
     path.write_bytes(b"".join(frame(json.dumps({"jsonrpc": "2.0", **body}).encode()) for body in bodies))
     with path.open("rb") as messages:
-        code = await asyncio.wait_for(stdio.converse(wire.server.messages, messages, wire.stdout), 5)
+        code = await asyncio.wait_for(
+            stdio.converse(wire.server.messages, FrameReader, messages, wire.stdout), 5
+        )
     assert code == 1
     assert [message["id"] for message in wire.heard()] == [1, 2]

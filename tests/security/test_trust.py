@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from planloom.lsp.client_options import MakeApplication
 from planloom.lsp.language_server import ServerOptions
 from planloom.models.offline.scripted import ScriptedModel, says
+from planloom.serving.opening import MakeApplication
 from planloom.settings import Settings
 from planloom.storage.decisions import FILE, Decisions
 from tests.lsp.test_fallback import User, run

@@ -90,6 +90,11 @@ def test_components_are_read_from_what_was_built(tmp_path: Path) -> None:
     put(f"{packages}/Library-1.0.dist-info/METADATA", "Name: Library\nVersion: 1.0\n")
     with pytest.raises(ValueError, match="states no license"):
         bundled(tmp_path)
+    put(
+        f"{packages}/Library-1.0.dist-info/licenses/LICENSE",
+        "   Apache License\n  Version 2.0, January 2004\n",
+    )
+    assert [each.license for each in bundled(tmp_path) if each.name == "library"] == ["Apache-2.0"]
 
 
 def test_an_archive_shows_neither_time_nor_order_nor_modes(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from planloom.domain.plans.plan import Detection, Plan, Step, summary
 from planloom.domain.values import PlanId, SessionId, StepId
 from planloom.execution.model_waits import ModelWaits
 from planloom.execution.resources import StepWaits
-from planloom.lsp.client_options import ApplicationContext
 from planloom.models.port import ModelIdentity
 from planloom.service.requests import CreateResult, Health, MessageResult, Status, StreamDelta, UndoResult
+from planloom.serving.opening import ApplicationContext
 from planloom.settings import ModelSettings
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)

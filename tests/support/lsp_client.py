@@ -21,8 +21,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from planloom.lsp.client_options import MakeApplication
 from planloom.lsp.language_server import PlanloomServer, ServerOptions, make_server
+from planloom.serving.opening import MakeApplication
 from tests.support.memory_editor import Buffer, MemoryEditor
 
 Answer = Callable[[Any], Any]

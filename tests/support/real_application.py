@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.service.application import Application
+from planloom.serving.opening import ApplicationContext, MakeApplication
 
 
 def real_application(storage: Path | None = None) -> MakeApplication:

@@ -37,9 +37,9 @@ from planloom.domain.values import (
     StepId,
     Uri,
 )
-from planloom.lsp.client_options import ApplicationContext
 from planloom.lsp.server import serve
 from planloom.service.requests import CreateRequest, CreateResult, FileDiff, FilePreview, Status, StreamDelta
+from planloom.serving.opening import ApplicationContext
 from planloom.workspace.editor import Editor, EditorSilent
 from planloom.workspace.paths.uris import to_path
 from tests.support.fake_application import FakeApplication

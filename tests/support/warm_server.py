@@ -406,7 +406,7 @@ def _arm(fault: Fault) -> None:
 
         _wrap(Ledger, "append", fault, events_of)
     elif fault.moment in ("told", "apply"):
-        from planloom.lsp.stdio import PipeWriter
+        from planloom.serving.stdio import PipeWriter
 
         method = "planloom/event" if fault.moment == "told" else "workspace/applyEdit"
         marks = (f'"method":"{method}"', f'"method": "{method}"')

@@ -11,7 +11,7 @@ import pytest
 from planloom.domain import errors
 from planloom.domain.errors import ModelCause, ModelProblem
 from planloom.domain.plans.plan import PlanError
-from planloom.lsp.transport.errors import CODES
+from planloom.serving.errors import CODES
 from planloom.view.problems import of_failure, of_model, of_plan
 from planloom.view.words import Words
 from tests.view.test_plan_view import NOON, plan

@@ -286,7 +286,8 @@ _ANSWER = _option("--json", action="store_true", help="the answer of the server 
 PARSER = ArgumentParser(
     "planloom",
     description="Turn a request into a plan that you review, and the plan into edits of your files.",
-    epilog="`planloom COMMAND --help` tells more. `planloom serve --stdio` is the language server, for editors.",
+    epilog="`planloom COMMAND --help` tells more. `planloom serve --stdio` is the language server, for editors, "
+    "`planloom acp` the agent for clients of the Agent Client Protocol.",
 )
 PARSER.add_argument("-V", "--version", action="store_true", help="show the version and exit")
 COMMANDS = PARSER.add_subparsers(title="commands", metavar="COMMAND [options]", prog="planloom")

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from planloom.domain.document.answers import answers_in, quoted
 from planloom.domain.document.feedback import as_request, feedback_in, taken
 from planloom.domain.document.reader import read_document
-from planloom.domain.errors import InvalidParams, PlanloomError, UnknownThing
+from planloom.domain.errors import InvalidParams, PlanloomError
 from planloom.domain.events.catalog import ConflictChoice
 from planloom.domain.plans.editing import SkipStep, StepEdit, UnskipStep
 from planloom.domain.plans.plan import Plan, RecoveryAction
 from planloom.domain.safety.approvals import UserDecision
-from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Json, PlanId
 from planloom.lsp.editor.capabilities import can_serve
 from planloom.lsp.editor.change_lenses import KEEP, UNDO
@@ -31,6 +29,7 @@ from planloom.lsp.wire.methods.server import CommandParams, StatusParams
 from planloom.service.requests import CreateRequest, CreateResult, UndoResult
 from planloom.service.running.states import ALLOWED, Action
 from planloom.view.actions import ConflictSide, Kept
+from planloom.view.pressing import ACTIONS
 
 if TYPE_CHECKING:
     from planloom.lsp.connection import Connection
@@ -84,13 +83,6 @@ async def _answer(connection: Connection, args: Arguments) -> Any:
     return answered
 
 
-async def _restore(connection: Connection, args: Arguments) -> Plan:
-    plans = connection.app.plans
-    plan = plans.get(args["planId"], None)
-    assert plan is not None, "get() with an id returns a plan or raises"
-    return await plans.restore(plan.plan_id, plan.version, args["version"])
-
-
 async def _skip_step(connection: Connection, args: Arguments) -> Any:
     """Skip a step that has failed, or one of a plan under review by an edit."""
     plan = connection.app.plans.get(args["planId"], None)
@@ -124,32 +116,6 @@ async def _resolve(connection: Connection, args: Arguments) -> Any:
     if conflict is not None and args["choice"] == "merged":
         choices = await connection.merged.choices(plan, conflict)
     return await connection.app.approvals.resolve_conflict(args["planId"], args["editId"], choices)
-
-
-async def _respond(connection: Connection, args: Arguments) -> Any:
-    """Answer an approval; `rights` is the label of those that its command is to get instead of what was shown."""
-    rights: Confinement | None = None
-    if args["rights"] is not None:
-        request = connection.app.approvals.pending(args["approvalId"]).confinement
-        offers = () if request is None else request.offers
-        rights = next((each.chosen for each in offers if each.label == args["rights"]), None)
-        if rights is None:
-            raise _invalid("arguments[3]", f"there are no rights {args['rights']!r} to choose")
-    return await connection.app.approvals.respond(
-        args["approvalId"], args["decision"], args["reason"], None, rights
-    )
-
-
-async def _respond_all(connection: Connection, args: Arguments) -> Any:
-    """Answer all commands that are asked together and have no answer yet."""
-    plan = connection.app.plans.get(args["planId"], None)
-    assert plan is not None, "get() with an id returns a plan or raises"
-    for each in plan.pending.approvals:
-        if each.listed is not None and each.listed.list_id == args["listId"]:
-            # An answer to one may withdraw others.
-            with suppress(UnknownThing):
-                await connection.app.approvals.respond(each.approval_id, args["decision"], None, None)
-    return None
 
 
 async def _keep_change(connection: Connection, args: Arguments) -> Any:
@@ -195,52 +161,30 @@ async def _template(connection: Connection, args: Arguments) -> Any:
     return await connection.app.plans.create(request)
 
 
+def _button(name: str, arguments: str, action: Action | None = None) -> Command:
+    """A command that does what the button of this name does for every client."""
+    press_it = ACTIONS[f"planloom.{name}"]
+    return Command(f"planloom.{name}", arguments, lambda c, a: press_it(c.app, *a.values()), action)
+
+
 COMMANDS: tuple[Command, ...] = (
     Command("planloom.plan", "text", lambda c, a: c.app.plans.create(CreateRequest(text=a["text"]))),
     Command("planloom.templates", "", _templates),
     Command("planloom.template", "name, parameters?", _template),
-    Command(
-        "planloom.approve",
-        "planId, version",
-        lambda c, a: c.app.plans.approve(a["planId"], a["version"], None),
-        "approve",
-    ),
-    Command("planloom.direct", "planId?", lambda c, a: c.app.plans.direct(a["planId"]), "direct"),
-    Command(
-        "planloom.respond",
-        "approvalId, decision, reason?, rights?",
-        _respond,
-    ),
-    Command("planloom.respondAll", "planId, listId, decision", _respond_all),
-    Command(
-        "planloom.recover",
-        "planId, stepId, action",
-        lambda c, a: c.app.steps.recover(a["planId"], a["stepId"], a["action"], None),
-    ),
-    Command(
-        "planloom.reject",
-        "planId?, reason?",
-        lambda c, a: c.app.plans.reject(a["planId"], a["reason"]),
-        "reject",
-    ),
-    Command("planloom.cancel", "planId?", lambda c, a: c.app.plans.cancel(a["planId"]), "cancel"),
-    Command("planloom.pause", "planId?", lambda c, a: c.app.plans.pause(a["planId"]), "pause"),
-    Command("planloom.resume", "planId?", lambda c, a: c.app.plans.resume(a["planId"]), "resume"),
-    Command("planloom.restore", "planId, version", _restore),
-    Command("planloom.saveFiles", "planId", lambda c, a: c.app.save_and_resume(a["planId"])),
-    Command("planloom.review", "planId?", lambda c, a: c.app.plans.review(a["planId"]), "review"),
-    Command(
-        "planloom.undo",
-        "planId?, stepId?",
-        lambda c, a: c.app.plans.undo(a["planId"], a["stepId"], False),
-        "undo",
-    ),
-    Command(
-        "planloom.redo",
-        "planId?, stepId?",
-        lambda c, a: c.app.plans.undo(a["planId"], a["stepId"], True),
-        "undo",
-    ),
+    _button("approve", "planId, version", "approve"),
+    _button("direct", "planId?", "direct"),
+    _button("respond", "approvalId, decision, reason?, rights?"),
+    _button("respondAll", "planId, listId, decision"),
+    _button("recover", "planId, stepId, action"),
+    _button("reject", "planId?, reason?", "reject"),
+    _button("cancel", "planId?", "cancel"),
+    _button("pause", "planId?", "pause"),
+    _button("resume", "planId?", "resume"),
+    _button("restore", "planId, version"),
+    _button("saveFiles", "planId"),
+    _button("review", "planId?", "review"),
+    _button("undo", "planId?, stepId?", "undo"),
+    _button("redo", "planId?, stepId?", "undo"),
     Command("planloom.skipStep", "planId, stepId", _skip_step),
     Command("planloom.unskipStep", "planId, stepId", _unskip_step),
     Command(
@@ -318,7 +262,9 @@ async def _run(connection: Connection, command: Command, args: Arguments) -> Any
     plan = connection.app.plans.get(args["planId"], None) if command.action in _OF_DOCUMENT else None
     if plan is not None and "edit" in ALLOWED[plan.status]:
         version = args.get("version", plan.version)
-        args["version"] = await connection.plan_documents.take(plan.plan_id, version)
+        taken_version = await connection.plan_documents.take(plan.plan_id, version)
+        if "version" in args:
+            args["version"] = taken_version
     return await command.run(connection, args)
 
 

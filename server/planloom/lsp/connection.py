@@ -17,8 +17,6 @@ from pygls.capabilities import get_capability
 from planloom.domain.errors import PlanloomError
 from planloom.execution.jobs import Jobs, only_logged
 from planloom.lsp import commands
-from planloom.lsp import configuration as config
-from planloom.lsp.client_options import ApplicationContext, MakeApplication
 from planloom.lsp.editor.capabilities import Client, registrations
 from planloom.lsp.editor.change_lenses import LensRefresh
 from planloom.lsp.editor.event_stream import TextStream, send_events, send_spent, send_waits
@@ -40,6 +38,8 @@ from planloom.lsp.transport.outgoing import CHOICES, LATER, ClientGone, ClientRe
 from planloom.lsp.wire.view import Explained
 from planloom.models.kept_keys import keys_file
 from planloom.service.application import Application
+from planloom.serving import configuration as config
+from planloom.serving.opening import ApplicationContext, MakeApplication
 from planloom.user_settings import user_file
 from planloom.view import problems
 from planloom.view.words import Words
@@ -162,7 +162,7 @@ class Connection:
             settings=settings,
             editor=self.editor,
             view=self.view,
-            declared=self.client.declared,
+            trusted=self.client.declared.trusted,
             completion=LanguageModel(self.protocol) if self.client.declared.language_model else None,
             log_path=self.log_path,
             storage=self.options.storage,

@@ -17,8 +17,8 @@ from planloom.version import VERSION
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from planloom.lsp.client_options import MakeApplication
     from planloom.lsp.connection import Connection
+    from planloom.serving.opening import MakeApplication
 
 NAME = "planloom"
 

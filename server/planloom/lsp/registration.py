@@ -7,12 +7,12 @@ from typing import Any
 from lsprotocol import types
 
 from planloom.lsp import commands, methods
-from planloom.lsp.client_options import open_application
 from planloom.lsp.connection import Connection
 from planloom.lsp.editor.capabilities import client_of
 from planloom.lsp.handlers import completion, files, plan_documents, text_sync
 from planloom.lsp.language_server import PlanloomServer
 from planloom.lsp.routing import route
+from planloom.serving.opening import open_application
 
 
 def connect(server: PlanloomServer) -> Connection:

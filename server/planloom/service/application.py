@@ -14,7 +14,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import RECENT, prices_of
 from planloom.domain.plans.plan import Detection, Plan
 from planloom.domain.safety.confinement import Abilities
-from planloom.domain.values import PlanId
+from planloom.domain.values import PlanId, SessionId
 from planloom.execution.commands.background import BackgroundCommands
 from planloom.execution.commands.changes import CommandChanges
 from planloom.execution.commands.running import Terminal
@@ -217,6 +217,7 @@ class Application:
         kept_keys: KeptKeys | None = None,
         traces_are_users: Callable[[], bool] = lambda: True,
         language: Callable[[Session], Language] | None = None,
+        session_id: SessionId | None = None,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
 
@@ -225,10 +226,12 @@ class Application:
         `completion` is the editor's own language model, `decisions` are what the user has decided on folders,
         `record` a file for every exchange with a model, `kept_keys` the keys that the user keeps. A key of the
         environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to its
-        address only where `traces_are_users`. `language` makes what asks language servers.
+        address only where `traces_are_users`. `language` makes what asks language servers. `session_id` is that of a
+        session which goes on, None for a new one.
         """
         private = () if storage is None else (storage.parent,)
         session = Session(settings, view, editor, trusted=trusted, private=private)
+        session.session_id = session_id or session.session_id
         session.decisions = decisions
         session.language = None if language is None else language(session)
         models = Models(session, environment, completion, record, base_url_is_users, kept_keys)

@@ -10,7 +10,7 @@ from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
 
 from planloom.lsp.client_options import ClientExtensions, declared
-from planloom.lsp.configuration import SECTION
+from planloom.serving.configuration import SECTION
 
 if TYPE_CHECKING:
     from planloom.domain.text.positions import Encoding

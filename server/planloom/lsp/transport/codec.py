@@ -21,9 +21,10 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import lsp_method
 
-from planloom.lsp.transport import deferred_types, envelope, lsp_params
-from planloom.lsp.transport.envelope import MessageId
+from planloom.lsp.transport import deferred_types, lsp_params
 from planloom.lsp.transport.outgoing import OutgoingProtocol
+from planloom.serving import envelope
+from planloom.serving.envelope import MessageId
 
 logger = logging.getLogger(__name__)
 
@@ -195,7 +196,7 @@ class PlanloomProtocol(OutgoingProtocol):
         if isinstance(error, JsonRpcException):
             return self.refuse(msg_id, error.code, error.message, error.data)
         # `errors` imports the domain, which must not delay the answer to `initialize`.
-        from planloom.lsp.transport import errors
+        from planloom.serving import errors
 
         answer = errors.to_wire(error, request)
         if self.explain is not None:

@@ -16,9 +16,9 @@ import cattrs
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from planloom.lsp.transport import envelope
-from planloom.lsp.transport.envelope import MessageId
 from planloom.lsp.transport.pygls_private import PyglsProtocol
+from planloom.serving import envelope
+from planloom.serving.envelope import MessageId
 
 logger = logging.getLogger(__name__)
 

@@ -12,10 +12,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, BinaryIO
 
-from planloom.lsp.transport.frames import FrameReader
-
 if TYPE_CHECKING:
     from typing import Any, Protocol
+
+    class Reader(Protocol):
+        """Splits incoming bytes into messages."""
+
+        def feed(self, data: bytes) -> None: ...
 
     class Writer(Protocol):
         """Writes the bytes of outgoing messages."""
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
     class Receiver(Protocol):
-        """Handles incoming messages; `codec.PlanloomProtocol` is one."""
+        """Handles incoming messages."""
 
         on_exit: Callable[[int], None]
 
@@ -186,7 +189,7 @@ class BlockingWriter:
 class _Input(asyncio.Protocol):
     """Passes the bytes that the loop reads to the frame reader, and calls `on_end` at the end of the input."""
 
-    def __init__(self, frames: FrameReader, on_end: Callable[[], None]) -> None:
+    def __init__(self, frames: Reader, on_end: Callable[[], None]) -> None:
         self._frames = frames
         self._on_end = on_end
 
@@ -197,8 +200,17 @@ class _Input(asyncio.Protocol):
         self._on_end()
 
 
-async def converse(protocol: Receiver, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> int:
-    """Serve one client until it sends `exit` or closes a pipe; returns the exit code."""
+async def converse(
+    protocol: Receiver,
+    reader: Callable[[Callable[[bytes], None], Callable[[str], None]], Reader],
+    stdin: BinaryIO | None = None,
+    stdout: BinaryIO | None = None,
+) -> int:
+    """Serve one client until it sends `exit` or closes a pipe; returns the exit code.
+
+    `reader` makes what splits the input: it calls the first function with each message, the second with a sentence on
+    what is none.
+    """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
     transports: list[asyncio.ReadTransport] = []
@@ -219,7 +231,7 @@ async def converse(protocol: Receiver, stdin: BinaryIO | None = None, stdout: Bi
     writer = _writer(stdout or sys.stdout.buffer, loop, pause_reading, lambda: end(1))
     protocol.set_writer(writer)
     protocol.on_exit = end
-    frames = FrameReader(receive, lambda problem: protocol.refuse(None, -32700, problem))
+    frames = reader(receive, lambda problem: protocol.refuse(None, -32700, problem))
     reading = await _start_reading(stdin or sys.stdin.buffer, frames, lambda: end(1), transports)
     try:
         return await ended
@@ -246,7 +258,7 @@ def _writer(
 
 
 async def _start_reading(
-    stdin: BinaryIO, frames: FrameReader, on_end: Callable[[], None], transports: list[asyncio.ReadTransport]
+    stdin: BinaryIO, frames: Reader, on_end: Callable[[], None], transports: list[asyncio.ReadTransport]
 ) -> asyncio.Task[None] | None:
     """Read stdin by the event loop; by a thread, whose task is returned, where it cannot: Windows, files, /dev/null."""
     loop = asyncio.get_running_loop()
@@ -261,10 +273,10 @@ async def _start_reading(
         else:
             transports.append(transport)
             return None
-    return asyncio.create_task(_read_in_thread(stdin, frames, on_end), name="lsp:stdin")
+    return asyncio.create_task(_read_in_thread(stdin, frames, on_end), name="stdin")
 
 
-async def _read_in_thread(stdin: BinaryIO, frames: FrameReader, on_end: Callable[[], None]) -> None:
+async def _read_in_thread(stdin: BinaryIO, frames: Reader, on_end: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     # A thread of its own: work that fills the default pool must not delay the reading of a cancel.
     pool = ThreadPoolExecutor(1, thread_name_prefix="stdin")

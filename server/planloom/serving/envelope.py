@@ -64,7 +64,7 @@ def read_envelope(body: bytes) -> Envelope:
         # Bytes that are not UTF-8 end here too: UnicodeDecodeError is a ValueError.
         return Refused(None, PARSE_ERROR, f"The message is not valid JSON: {error}.")
     if isinstance(message, list):
-        return Refused(None, INVALID_REQUEST, "LSP has no batches: send messages one by one.")
+        return Refused(None, INVALID_REQUEST, "There are no batches: send messages one by one.")
     if not isinstance(message, dict):
         return Refused(None, INVALID_REQUEST, "A message must be a JSON object.")
     return _checked(message)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from planloom.domain import errors
-from planloom.lsp.transport.envelope import INTERNAL_ERROR, INVALID_PARAMS, REQUEST_FAILED
+from planloom.serving.envelope import INTERNAL_ERROR, INVALID_PARAMS, REQUEST_FAILED
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,75 @@
+"""Opens the application of one connection, with everything that a protocol does not know of."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from planloom.domain.values import SessionId
+from planloom.languages.language import Languages
+from planloom.models.kept_keys import KeptKeys, keys_file
+from planloom.models.providers.editor_model import EditorCompletion
+from planloom.service.application import Application
+from planloom.settings import Settings, Source
+from planloom.storage.decisions import FILE, Decisions
+from planloom.user_folders import state_folder
+from planloom.workspace.editor import Editor
+from planloom.workspace.view import WorkspaceView
+
+_FROM_USER = ("command_line", "environment", "user")
+"""The sources of settings that only the user can have filled."""
+
+
+class ApplicationContext(NamedTuple):
+    """The parts of its connection that an application needs. `record` is a file to record the model's traffic in.
+
+    `trusted` is whether the client says that its folders are. `completion` is the editor's own language model, if the
+    extension declares one. `source_of` returns the source of a
+    setting's current value, or None for the default. `session_id` is that of a session which goes on.
+    `environment` has the keys: that of the process, as it was when it started.
+    """
+
+    settings: Settings
+    editor: Editor
+    view: WorkspaceView
+    trusted: bool = True
+    completion: EditorCompletion | None = None
+    log_path: Path | None = None
+    storage: Path | None = None
+    record: Path | None = None
+    source_of: Callable[[str], Source | None] = lambda _: None
+    session_id: SessionId | None = None
+    environment: Mapping[str, str] = os.environ
+
+
+MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
+"""Opens the application. The protocol knows the rest of the program only by this."""
+
+
+async def open_application(context: ApplicationContext) -> Application:
+    """Open the application with the ledger of the command line, of the settings, or of the user's state folder."""
+    folder = context.storage or (
+        Path(context.settings.storage.path) if context.settings.storage.path else state_folder()
+    )
+    app = await Application.open(
+        context.settings,
+        context.editor,
+        context.view,
+        storage=folder / "ledger.sqlite3",
+        trusted=context.trusted,
+        # A copy: the keys are taken out of the process's own environment when everything is loaded.
+        environment=dict(context.environment),
+        completion=context.completion,
+        record=context.record,
+        decisions=Decisions(state_folder() / FILE),
+        kept_keys=KeptKeys(keys_file()),
+        base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
+        traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
+        language=lambda session: Languages(session, folder / "languages"),
+        session_id=context.session_id,
+    )
+    app.models.redact(logging.getLogger().handlers)
+    return app
