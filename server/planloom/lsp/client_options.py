@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from planloom.languages.language import Languages
+from planloom.mcp_servers.servers import AskProposal, McpServers
 from planloom.models.kept_keys import KeptKeys, keys_file
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.service.application import Application
@@ -82,7 +83,8 @@ class ApplicationContext(NamedTuple):
     """The parts of its connection that an application needs. `record` is a file to record the model's traffic in.
 
     `completion` is the editor's own language model, if the extension declares one. `source_of` returns the source of a
-    setting's current value, or None for the default.
+    setting's current value, or None for the default. `ask_proposal` asks the user about an MCP server that a folder
+    proposes; None if nobody can be asked.
     """
 
     settings: Settings
@@ -94,6 +96,7 @@ class ApplicationContext(NamedTuple):
     storage: Path | None = None
     record: Path | None = None
     source_of: Callable[[str], Source | None] = lambda _: None
+    ask_proposal: AskProposal | None = None
 
 
 MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
@@ -102,6 +105,8 @@ MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
 
 async def open_application(context: ApplicationContext) -> Application:
     """Open the application with the ledger of the command line, of the settings, or of the user's state folder."""
+    # A copy: the keys are taken out of the process's own environment when everything is loaded.
+    environment = dict(os.environ)
     folder = context.storage or (
         Path(context.settings.storage.path) if context.settings.storage.path else state_folder()
     )
@@ -111,8 +116,7 @@ async def open_application(context: ApplicationContext) -> Application:
         context.view,
         storage=folder / "ledger.sqlite3",
         trusted=context.declared.trusted,
-        # A copy: the keys are taken out of the process's own environment when everything is loaded.
-        environment=dict(os.environ),
+        environment=environment,
         completion=context.completion,
         record=context.record,
         decisions=Decisions(state_folder() / FILE),
@@ -120,6 +124,7 @@ async def open_application(context: ApplicationContext) -> Application:
         base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
         traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
         language=lambda session: Languages(session, folder / "languages"),
+        external=lambda session: McpServers(session, folder / "mcp", environment, context.ask_proposal),
     )
     app.models.redact(logging.getLogger().handlers)
     return app

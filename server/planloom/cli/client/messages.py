@@ -111,6 +111,7 @@ class Approval(TypedDict, total=False):
     confinement: ConfinementRequest
     rules: list[str]
     listed: ListPlace
+    server: str
     url: str
     host: str
     planChanges: list[Json]

@@ -128,7 +128,10 @@ class Judged(Wire):
 
 
 class Approval(Wire):
-    """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder."""
+    """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder.
+
+    With `server`, the command is a call of that MCP server's tool, with its arguments.
+    """
 
     approval_id: str
     plan_id: str
@@ -145,6 +148,7 @@ class Approval(Wire):
     confinement: Maybe[ConfinementRequest] = None
     rules: MaybeMany[str] = None
     listed: Maybe[ListPlace] = None
+    server: Maybe[str] = None
     url: Maybe[str] = None
     host: Maybe[str] = None
     plan_changes: MaybeMany[PlanChange] = None
