@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from planloom.domain.errors import StorageFailed
@@ -189,7 +189,7 @@ class McpServers:
         await asyncio.to_thread(own.mkdir, mode=0o700, parents=True, exist_ok=True)
         writable, readable = map(_expanded, (commands.writable, commands.readable))
         variables = {**environment_of_commands(os.environ), **dict(entry.given)}
-        needs = await asyncio.to_thread(_needs, entry, variables)
+        needs = await asyncio.to_thread(_needs, entry, variables, roots)
         reach = Reach(roots, (self._folder.parent,), writable, (*readable, *needs))
         reads_only = "writes" not in entry.words
         confined = Confined(confinement, reach, own, memory_bytes=MOST_MEMORY, reads_only=reads_only)
@@ -198,12 +198,14 @@ class McpServers:
         return await ServerProcess.start(ready, str(folder), MOST_MEMORY, MOST_MESSAGE)
 
 
-def _needs(entry: Entry, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """What the process of a server must see: its program, and the places that the user's own line names."""
+def _needs(entry: Entry, variables: Mapping[str, str], roots: Sequence[Path]) -> tuple[Path, ...]:
+    """What the process of a server must see beside the workspace: its program, and places that the user's line names."""
     program = shutil.which(entry.command[0], path=variables.get("PATH"))
     named = () if entry.folder is not None else map(Path, entry.command[1:])
     found = [path for path in named if path.is_absolute() and path.exists()]
-    return (*found, *(needs_of(Path(program)) if program is not None else ()))
+    if program is not None:
+        found += needs_of(Path(program))
+    return tuple(path for path in found if not any(path.is_relative_to(root) for root in roots))
 
 
 def _expanded(places: Iterable[str]) -> tuple[Path, ...]:
