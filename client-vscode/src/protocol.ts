@@ -172,7 +172,7 @@ export interface Range {
 /** A resolved reference of a request, as it was when the request was resolved. */
 export interface Attachment {
   id: string;
-  kind: "file" | "folder" | "link" | "image" | "selection" | "diagnostics" | "terminal" | "changes";
+  kind: "file" | "folder" | "link" | "image" | "selection" | "diagnostics" | "terminal" | "changes" | "resource";
   reference: string;
   uri?: string;
   label?: string;

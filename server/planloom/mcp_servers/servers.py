@@ -199,7 +199,7 @@ class McpServers:
 
 
 def _needs(entry: Entry, variables: Mapping[str, str], roots: Sequence[Path]) -> tuple[Path, ...]:
-    """What the process of a server must see beside the workspace: its program, and places that the user's line names."""
+    """What a server's process must see beside the workspace: its program, and places that the user's line names."""
     program = shutil.which(entry.command[0], path=variables.get("PATH"))
     named = () if entry.folder is not None else map(Path, entry.command[1:])
     found = [path for path in named if path.is_absolute() and path.exists()]

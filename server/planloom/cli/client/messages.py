@@ -12,7 +12,9 @@ class Attachment(TypedDict, total=False):
     """A resolved reference of a request, as it was when the request was resolved."""
 
     id: str
-    kind: Literal["file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes"]
+    kind: Literal[
+        "file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes", "resource"
+    ]
     reference: str
     uri: str
     label: str

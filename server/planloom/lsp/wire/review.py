@@ -14,7 +14,9 @@ class Attachment(Wire):
     """A resolved reference of a request, as it was when the request was resolved."""
 
     id: str
-    kind: Literal["file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes"]
+    kind: Literal[
+        "file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes", "resource"
+    ]
     reference: str
     uri: Maybe[str] = None
     label: Maybe[str] = None
