@@ -29,6 +29,7 @@ PERMISSIVE = (
     "CNRI-Python",
     "ISC",
     "MIT",
+    "MIT-0",
 )
 ALLOWED = {
     *PERMISSIVE,
