@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e languages editors-tools editors advisories clean
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e languages mcp-servers editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -94,6 +94,9 @@ e2e: vsix e2e-tools ## Drive the extension in a real VS Code workbench (Debian, 
 
 languages: $(READY) ## Install the language servers that slow tests and benches ask (Debian, as root the first time)
 	@tests/languages/setup.sh $(PLANLOOM_TOOLS)/languages
+
+mcp-servers: $(READY) ## Install the MCP servers that slow tests drive
+	@tests/mcp_servers/setup.sh $(PLANLOOM_TOOLS)/mcp
 
 editors-tools: $(READY) ## Set up real Neovim and Emacs, once (Debian, as root the first time)
 	@tests/editors/setup.sh $(PLANLOOM_TOOLS)/editors

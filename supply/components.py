@@ -32,6 +32,7 @@ PERMISSIVE = (
     "CNRI-Python",
     "ISC",
     "MIT",
+    "MIT-0",
 )
 ALLOWED = {
     *PERMISSIVE,

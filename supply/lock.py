@@ -25,6 +25,8 @@ from supply.targets import LOCKS, PLATFORMS, PROJECT, PYTHONS, fitting
 
 SYSTEMS = {"linux": ("Linux", "posix"), "darwin": ("Darwin", "posix"), "win32": ("Windows", "nt")}
 """For each `sys_platform`, the markers `platform_system` and `os_name`."""
+LEFT_OUT = frozenset({"pywin32"})
+"""Requirements that nothing here uses: with it `mcp` starts processes on Windows, and the server starts its own."""
 HEADER = "# Written by `python -m supply.lock` from pyproject.toml.\n"
 
 
@@ -40,7 +42,10 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What `pyproject.toml` requires for the server, for developing and building it, and for each dependency group."""
+    """What `pyproject.toml` requires for the server, for developing and building it, and for each dependency group.
+
+    The server's are those of the extra `mcp`, too: the extension for VS Code has them, and the tests.
+    """
 
     server: tuple[str, ...]
     dev: tuple[str, ...]
@@ -75,7 +80,7 @@ def inputs(pyproject: Path) -> Inputs:
     project = stated["project"]
     dev = (*project["optional-dependencies"]["dev"], *stated["build-system"]["requires"])
     groups = {name: tuple(pinned) for name, pinned in stated["dependency-groups"].items()}
-    return Inputs(tuple(project["dependencies"]), dev, groups)
+    return Inputs((*project["dependencies"], *project["optional-dependencies"]["mcp"]), dev, groups)
 
 
 def pins(lock: Path) -> Iterator[str]:
@@ -110,7 +115,7 @@ def closure(requirements: Iterable[str], found: dict[str, Wheel]) -> set[str]:
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
-        if name in names and not requirement.extras:
+        if name in LEFT_OUT or (name in names and not requirement.extras):
             continue
         names.add(name)
         needed = found[name].requires if name in found else ()

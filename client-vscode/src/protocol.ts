@@ -172,7 +172,7 @@ export interface Range {
 /** A resolved reference of a request, as it was when the request was resolved. */
 export interface Attachment {
   id: string;
-  kind: "file" | "folder" | "link" | "image" | "selection" | "diagnostics" | "terminal" | "changes";
+  kind: "file" | "folder" | "link" | "image" | "selection" | "diagnostics" | "terminal" | "changes" | "resource";
   reference: string;
   uri?: string;
   label?: string;
@@ -273,7 +273,10 @@ export interface Judged {
   unknown?: string;
 }
 
-/** What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder. */
+/**
+ * What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder. With
+ * `server`, the command is a call of that MCP server's tool, with its arguments.
+ */
 export interface Approval {
   approvalId: string;
   planId: string;
@@ -290,6 +293,7 @@ export interface Approval {
   confinement?: ConfinementRequest;
   rules?: readonly string[];
   listed?: ListPlace;
+  server?: string;
   url?: string;
   host?: string;
   planChanges?: readonly PlanChange[];
@@ -1674,11 +1678,12 @@ export interface ToolsResult {
 
 /**
  * `planloom/status`. With `commands` it is found out what commands can be held to, with `languages` which language
- * servers are there; both take a moment.
+ * servers are there; both take a moment. With `mcp` the user's MCP servers are started, to say how each is.
  */
 export interface StatusParams {
   commands?: boolean;
   languages?: boolean;
+  mcp?: boolean;
 }
 
 /**
@@ -1792,6 +1797,15 @@ export interface LanguageServer {
   why?: string;
 }
 
+/** One of the user's MCP servers: its command line or address, how it is, and why, with the number of its tools. */
+export interface McpServer {
+  name: string;
+  program: string;
+  state: "ready to start" | "starting" | "running" | "given up" | "wrong";
+  why?: string;
+  tools: number;
+}
+
 /** When changes are reviewed: what that asks under the settings, in a few words `line`, and what is not asked. */
 export interface ReviewChoice {
   review: Review;
@@ -1820,6 +1834,7 @@ export interface StatusResult {
   storagePath: string;
   commands?: CommandAbilities;
   languages?: readonly LanguageServer[];
+  mcp?: readonly McpServer[];
   storageNote?: string;
   review: Review;
   reviews: readonly ReviewChoice[];

@@ -36,6 +36,7 @@ USER_ONLY = (
     "commands.",
     "execution.review",
     "language.servers",
+    "mcp.",
     "planning.systemPrompt",
     "storage.",
 )
@@ -338,6 +339,33 @@ class LanguageSettings(_Group):
     )
 
 
+SERVER_LINE: Final = r"^([a-z][a-z0-9-]{0,23})(?: ?\(([a-z, ]*)\))?: (\S.*)$"
+"""An MCP server in the settings: its name, words on what it may do, and its command or address."""
+ServerLine = Annotated[str, Field(pattern=SERVER_LINE, max_length=4_000)]
+
+
+class McpSettings(_Group):
+    """MCP servers, whose tools plans may use."""
+
+    servers: tuple[ServerLine, ...] = Field(
+        (),
+        strict=False,
+        description="MCP servers, whose tools plans may use: `name: command` or `name: https://…`, such as `git: uvx "
+        "mcp-server-git`. Behind the name may stand, in brackets, what a server gets beyond the default: `network` or "
+        "`local` (the network, or that of this machine), `writes` (it may change the workspace), `unconfined`, "
+        "`reads` (it is believed which of its tools only read, so that these are not asked), `folders` (it is told "
+        "the workspace folders). Words `NAME=value` before a command are variables, behind an address headers; "
+        "`$NAME` in a value is a variable of your environment.",
+    )
+    proposals: bool = Field(
+        True,
+        description="Ask once about an MCP server that a trusted folder proposes in `.mcp.json` or `.vscode/mcp.json`.",
+    )
+    call_seconds: float = Field(
+        120, gt=0, le=3600, description="The most seconds of one call of a server's tool."
+    )
+
+
 class BudgetSettings(_Group):
     """Limits on what one plan may use."""
 
@@ -459,6 +487,7 @@ class Settings(_Group):
     fetch: FetchSettings = FetchSettings()
     commands: CommandSettings = CommandSettings()
     language: LanguageSettings = LanguageSettings()
+    mcp: McpSettings = McpSettings()
     budget: BudgetSettings = BudgetSettings()
     context: ContextSettings = ContextSettings()
     edits: EditSettings = EditSettings()

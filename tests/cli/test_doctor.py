@@ -175,3 +175,14 @@ def test_language_servers_are_named_with_how_to_get_one_that_is_missing() -> Non
         ("optional", "languages", "clangd, given up  /bin/clangd", "It has ended: no memory."),
         ("optional", "languages", "none for .go files", "gopls: go install gopls"),
     ]
+
+
+def test_mcp_servers_are_named_with_their_tools_or_why_they_do_not_run() -> None:
+    listed = [
+        {"name": "git", "program": "uvx mcp-server-git", "state": "running", "tools": 12},
+        {"name": "box", "program": "box", "state": "ready to start", "tools": 0, "why": "It has ended."},
+    ]
+    assert [tuple(each) for each in doctor.mcp_servers(listed)] == [
+        ("found", "mcp", "git, running, 12 tools  uvx mcp-server-git", ""),
+        ("optional", "mcp", "box, ready to start  box", "It has ended."),
+    ]

@@ -288,7 +288,13 @@ def test_a_plan_with_an_unchecked_step_is_not_called_simply_done() -> None:
 
 def test_the_report_names_the_problems_that_are_left() -> None:
     done: Any = view_of(plan([step(1, "Mend it", status="completed")], status="completed"))
-    problem = {"path": "a.py", "line": 3, "severity": "error", "kind": "error", "message": "Unknown na\u202eme"}
+    problem = {
+        "path": "a.py",
+        "line": 3,
+        "severity": "error",
+        "kind": "error",
+        "message": "Unknown na\u202eme",
+    }
     done["steps"][0]["judged"] = {"words": "12 new problems (ty)", "problems": [problem] * 12}
     told = shown(Group(*show_report.report_parts(done, [FOLDER])))
     assert told.count("  a.py:3: error: Unknown na<U+202E>me") == 10 and "and 2 more" in told

@@ -191,12 +191,14 @@ async def test_what_is_kept_goes_with_its_plan_or_is_forgotten(tmp_path: Path, l
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
-async def test_what_a_step_says_that_has_fetched_a_page_is_not_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", ["fetch_url", "box__look"])
+async def test_what_a_step_says_that_has_fetched_a_page_is_not_kept(tmp_path: Path, tool: str) -> None:
+    """Nor what a step says that has called a tool of a server."""
     async with studio(tmp_path, model=works(WRITES), settings=ALLOWED) as at:
         plan = await at.run(REQUEST, mode="direct")
         assert entry_of(plan).findings == (FOUND,)
         (step,) = plan.steps
-        fetched = step.tools_executed[0].model_copy(update={"tool": "fetch_url"})
+        fetched = step.tools_executed[0].model_copy(update={"tool": tool})
         steps = plan.steps.replaced({0: step.model_copy(update={"tools_executed": (fetched,)})})
         assert entry_of(plan.model_copy(update={"steps": steps, "answer": FOUND})).findings == ()
 

@@ -24,6 +24,7 @@ from planloom.service.requests import CreateRequest, Until
 from planloom.settings import ModelSettings, resolve
 from planloom.storage.decisions import Decisions
 from planloom.storage.ledger import Ledger
+from planloom.tools.external_tools import ExternalTools
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.editor import EditorCapabilities
 from planloom.workspace.language import Language
@@ -128,6 +129,7 @@ class Studio:
         decisions: Decisions | None = None,
         private: tuple[Path, ...] = (),
         language: Language | Callable[[Session], Language] | None = None,
+        external: Callable[[Session], ExternalTools] | None = None,
     ) -> None:
         """`patience` is how many seconds anything may take, `decisions` what the user has decided on folders."""
         self.patience = patience
@@ -146,6 +148,7 @@ class Studio:
         session = Session(resolved, self.view, self.editor, trusted=trusted, private=private)
         session.decisions = decisions
         session.language = language(session) if callable(language) else language
+        session.external = None if external is None else external(session)
         self.app = Application(
             session,
             ledger if isinstance(ledger, Ledger) else Ledger(ledger),

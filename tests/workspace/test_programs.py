@@ -25,7 +25,7 @@ needs_scripts = pytest.mark.skipif(os.name == "nt", reason="the programs of thes
 STARTS = {
     "cli/client/server_process.py": "the command line's own server, which gets the user's keys",
     "cli/terminal/keyboard.py": "the editor that the user has named in $EDITOR, for a text of the user's own",
-    "languages/client.py": "language servers, in trusted folders, confined where that can be",
+    "tools/processes/server_process.py": "language and MCP servers, in trusted folders, confined where that can be",
     "tools/confinement/linux/launcher.py": "a command that a person has approved, within its limits",
     "tools/confinement/linux/relay.py": "one copy of itself for each network that it joins, and no program",
     "tools/confinement/linux_command.py": "a trial of what the kernel allows, and the commands' own network",

@@ -17,6 +17,8 @@ from planloom.domain.values import Instant, PlanId, SessionId, Uri
 from planloom.settings import Settings
 from planloom.tools.confinement.confined_command import Confined
 from planloom.tools.confinement.places import Reach
+from planloom.tools.external_tools import SEPARATOR, offered
+from planloom.tools.tool import Tool
 from planloom.workspace.editor import Editor
 from planloom.workspace.index.programs import Programs
 from planloom.workspace.language import Language
@@ -25,6 +27,7 @@ from planloom.workspace.view import WorkspaceView
 if TYPE_CHECKING:
     from planloom.domain.safety.command_rules import CommandRule
     from planloom.storage.decisions import Decisions
+    from planloom.tools.external_tools import ExternalTools
 
 AskTrust = Callable[[], Awaitable[None]]
 """Asks the user whether they trust the workspace, and returns once they have answered or dismissed the question. The
@@ -36,8 +39,9 @@ class Session:
     may change at any moment.
 
     `decisions` keep what the user has decided on folders, if it is kept. `language` is what language servers know of
-    the code, if anything asks them. `context_tokens` is how many the model that is used takes at a time, as far as that
-    is known. Settings and trust change only by `configure` and `trust`; the view and its documents follow the editor.
+    the code, if anything asks them; `external` are the tools of the user's MCP servers. `context_tokens` is how many
+    the model that is used takes at a time, as far as that is known. Settings and trust change only by `configure` and
+    `trust`; the view and its documents follow the editor.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class Session:
         self._private = private
         self.decisions: Decisions | None = None
         self.language: Language | None = None
+        self.external: ExternalTools | None = None
         self.context_tokens: int | None = None
 
     @property
@@ -74,6 +79,20 @@ class Session:
     def trusted(self) -> bool:
         """Whether the user trusts the workspace; without that nothing in it is changed, and no program runs."""
         return self._trusted
+
+    def tools_of_servers(self) -> tuple[Tool, ...]:
+        """The tools of the user's MCP servers that are known now."""
+        if self.external is None or not self._trusted or not (known := self.external.tools()):
+            return ()
+        return offered(known)
+
+    async def know_tools(self, names: Iterable[str | None]) -> tuple[str, ...]:
+        """Know which tools the user's MCP servers have, if one of these names may be of them: after a restart none has
+        been started yet. Returns what a person should know of it.
+        """
+        known = {tool.name for tool in self.tools_of_servers()}
+        unknown = any(name and SEPARATOR in name and name not in known for name in names)
+        return await self.external.ready() if unknown and self.external is not None else ()
 
     @property
     def folders(self) -> tuple[Uri, ...]:

@@ -11,6 +11,7 @@ from planloom.domain.safety.protected import is_secret
 from planloom.domain.text import units
 from planloom.intake.reference_sources import SymbolPlace
 from planloom.intake.references import find_references
+from planloom.tools.external_tools import RemoteResource
 
 DEFAULT_LIMIT = 50
 _CONSIDERED = 200
@@ -139,6 +140,27 @@ async def with_symbols(found: Completion, text: str, offset: int, symbols: Symbo
         for each in await symbols(typed.query)
         # A path wins over a symbol, so that this name would attach the file.
         if each.name not in paths
+    )
+    return found._replace(items=(*found.items, *more))
+
+
+async def with_resources(
+    found: Completion, text: str, offset: int, resources: Callable[[str], Awaitable[Sequence[RemoteResource]]]
+) -> Completion:
+    """The completions, and behind them what MCP servers offer, or the servers that match. Never raises."""
+    typed = typed_reference(text, units.advance(text, 0, len(text), max(offset, 0), "utf-16"))
+    if typed is None or typed.quoted:
+        return found
+    replace = (units.width(text, 0, typed.start, "utf-16"), units.width(text, 0, typed.end, "utf-16"))
+    more = (
+        ReferenceItem(
+            label=f"{each.server}:{each.uri}",
+            insert_text=f'@"{each.server}:{each.uri}"' if " " in each.uri else f"@{each.server}:{each.uri}",
+            detail=each.title,
+            kind="special",
+            replace=replace,
+        )
+        for each in await resources(typed.query)
     )
     return found._replace(items=(*found.items, *more))
 

@@ -8,6 +8,7 @@ from planloom.domain.plans.attachments import Attachment, ResolvedAttachment, Un
 from planloom.domain.text.positions import Encoding, Range
 from planloom.domain.values import Sha256, Uri, Value
 from planloom.intake.references import LineSpan
+from planloom.tools.external_tools import NotThere
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.paths.resolver import PathRefused, ResolvedPath
 from planloom.workspace.snapshots import Snapshot
@@ -113,6 +114,10 @@ class ReferenceSources(Protocol):
 
     async def symbols(self, name: str) -> tuple[SymbolPlace, ...]:
         """The symbols that are called just this, such as `Class.method`; empty if nobody knows the code, or in time."""
+        ...
+
+    async def resource(self, server: str, uri: str) -> str | NotThere | None:
+        """The text of what an MCP server offers, or why there is none; None if the user has no server of this name."""
         ...
 
     async def changes(self, path: str) -> Changes:

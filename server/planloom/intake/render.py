@@ -22,6 +22,7 @@ _KINDS = {
     "diagnostics": "errors and warnings",
     "folder": "folder tree",
     "terminal": "output of a terminal",
+    "resource": "from an MCP server",
     "changes": "changes since the last commit",
 }
 _LONGEST_NAME = 1000

@@ -21,6 +21,7 @@ from planloom.intake.reference_sources import (
     SymbolPlace,
 )
 from planloom.intake.references import Reading, Reference, find_references
+from planloom.tools.external_tools import NotThere
 from planloom.tools.terminal_text import plain
 from planloom.web.addresses import WebAddress, web_address
 from planloom.workspace.paths.names import quoted
@@ -123,7 +124,9 @@ class _Resolver:
     async def _path(self, reference: Reference) -> Found:
         found = await self._exact(reference) or await self._elsewhere(reference)
         if isinstance(found, Unresolved):
-            return (await self._symbol(reference) if found.code == "not_found" else None) or found
+            if found.code != "not_found":
+                return found
+            return await self._symbol(reference) or await self._resource(reference) or found
         reading, place = found
         text = _as_read(reference, reading)
         return await self._attached.attach(place, text, reading.lines)
@@ -147,6 +150,21 @@ class _Resolver:
             if isinstance(place, ResolvedPath) and place.exists:
                 return True
         return False
+
+    async def _resource(self, reference: Reference) -> Found | None:
+        """What an MCP server of this name offers; None if there is no such server."""
+        for reading in reference.readings if reference.kind == "path" else ():
+            server, colon, uri = reading.path.partition(":")
+            offered = (
+                await self._sources.resource(server, uri) if colon and uri and reading.lines is None else None
+            )
+            if isinstance(offered, NotThere):
+                return Unresolved(reference=reference.text, code="not_found", message=str(offered))
+            if offered is not None:
+                return self._text(
+                    reference._replace(text=_as_read(reference, reading)), "resource", plain(offered)
+                )
+        return None
 
     async def _elsewhere(self, reference: Reference) -> tuple[Reading, ResolvedPath] | Unresolved:
         """The only path in the workspace that ends with the names of the reference."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from itertools import islice
 
+from planloom.domain.errors import UntrustedWorkspace
 from planloom.domain.text.positions import Encoding
 from planloom.domain.values import Uri
 from planloom.intake.reference_sources import Changes, SymbolPlace
@@ -13,6 +14,7 @@ from planloom.intake.references import LineSpan
 from planloom.tools.catalog import FindSymbol, GitDiff
 from planloom.tools.code.symbols import Declared, declarations, parts_of, shown
 from planloom.tools.context import ToolContext
+from planloom.tools.external_tools import ExternalTools, NotThere, RemoteResource
 from planloom.tools.git.git_tools import git_diff
 from planloom.tools.tool import ToolResult
 from planloom.workspace.disk import read_bytes
@@ -51,12 +53,14 @@ class WorkspaceSources:
         editor: Callable[[], Editor | None],
         programs: Programs = TRUSTED,
         language: Callable[[], Language | None] = lambda: None,
+        external: Callable[[], ExternalTools | None] = lambda: None,
     ) -> None:
         self._view = view
         self._index = index
         self._editor = editor
         self._programs = programs
         self._language = language
+        self._external = external
         self._waited_for: FileIndex | None = None
 
     @property
@@ -160,6 +164,35 @@ class WorkspaceSources:
         return ToolContext(
             files=Overlay(self._view), roots=self._view.roots, index=self._index, programs=self._programs
         )
+
+    async def resource(self, server: str, uri: str) -> str | NotThere | None:
+        external = self._external()
+        if external is None or server not in external.names():
+            return None
+        try:
+            return await external.read(server, uri)
+        except NotThere as why:
+            return why
+        except UntrustedWorkspace as untrusted:
+            return NotThere(untrusted.message)
+
+    async def resources_of(self, typed: str) -> tuple[RemoteResource, ...]:
+        """What the server before the colon offers, as far as it says so at once; else the servers, as `name:`."""
+        external = self._external()
+        names = () if external is None else external.names()
+        server, colon, rest = typed.partition(":")
+        if external is None or not colon:
+            return tuple(RemoteResource(name, "", "MCP server") for name in names if name.startswith(typed))
+        if server not in names:
+            return ()
+        try:
+            async with asyncio.timeout(COMPLETION_SECONDS):
+                offered = await external.resources(server)
+        except (NotThere, TimeoutError, UntrustedWorkspace):
+            return ()
+        return tuple(each for each in offered if rest.casefold() in f"{each.uri} {each.title}".casefold())[
+            :_MOST_LIKE
+        ]
 
     async def changes(self, path: str) -> Changes:
         compared = await git_diff(GitDiff(path=path), self._context())

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,8 +21,8 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 
 from planloom.languages.limits import MOST_MEMORY, ServerGone
-from planloom.tools.confinement.confined_command import MOST_PROCESSES, Prepared
-from planloom.tools.confinement.windows import Job
+from planloom.tools.confinement.confined_command import Prepared
+from planloom.tools.processes.server_process import ServerProcess
 from planloom.version import VERSION
 
 MOST_MESSAGE: Final = 32 << 20
@@ -66,9 +62,6 @@ CAPABILITIES: Final = types.ClientCapabilities(
     general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind.Utf16]),
 )
 """What we understand; what we have no use for is not declared, so that nobody works for nothing."""
-
-_SECONDS_TO_END: Final = 2.0
-_FORCE: Final[signal.Signals] = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 logger = logging.getLogger(__name__)
 
@@ -138,41 +131,19 @@ class Client:
         self._client = LanguageClient("planloom", VERSION, protocol_cls=_Messages)
         self._settings = settings
         self._on_diagnostics = on_diagnostics
-        self._process: asyncio.subprocess.Process | None = None
-        self._prepared: Prepared | None = None
-        self._job: Job | None = None
+        self._process: ServerProcess | None = None
         self._reader: _Bounded | None = None
-        self._tasks: list[asyncio.Task[None]] = []
-        self._stderr = b""
+        self._reading: asyncio.Task[None] | None = None
         self.gone: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Done once the server is gone: how it ended."""
         self._answer_its_questions()
 
     async def start(self, ready: Prepared, folder: str) -> None:
         """Start the process. Raises OSError."""
-        self._prepared = ready
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                *ready.argv,
-                cwd=folder,
-                env=ready.environment,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                pass_fds=ready.inherited,
-                **_own_group(),
-            )
-        finally:
-            ready.started()
-        self._job = Job(MOST_MEMORY, MOST_PROCESSES)
-        self._job.add(self._process.pid)
-        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._process = await ServerProcess.start(ready, folder, MOST_MEMORY)
         self._client.protocol.set_writer(self._process.stdin)
         self._reader = _Bounded(self._process.stdout)
-        self._tasks = [
-            asyncio.create_task(self._read(self._reader)),
-            asyncio.create_task(self._drain(self._process.stderr)),
-        ]
+        self._reading = asyncio.create_task(self._read(self._reader))
 
     async def ask(self, method: str, params: Any) -> Any:
         """The result of a request, as JSON. Raises ServerGone, and LookupError with the words of a refusal."""
@@ -202,25 +173,15 @@ class Client:
         """End the process and all that it has started."""
         self._leave("has been ended")
         if self._process is not None:
-            _signal(self._process, signal.SIGTERM)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_SECONDS_TO_END):
-                    await self._process.wait()
-            _signal(self._process, _FORCE)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._process is not None:
-            await self._process.wait()
-        if self._job is not None:
-            self._job.close()
-        if self._prepared is not None:
-            await asyncio.to_thread(self._prepared.ended)
+            await self._process.end()
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
 
     @property
     def process_id(self) -> int | None:
         """The id of the process that stands for the server."""
-        return None if self._process is None else self._process.pid
+        return None if self._process is None else self._process.process_id
 
     def _require(self) -> None:
         if self.gone.done():
@@ -237,17 +198,9 @@ class Client:
         except OSError:
             how = "cannot be read from"
         if not how and self._process is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_SECONDS_TO_END):
-                    await self._process.wait()
-            words = self._stderr.decode("utf-8", "replace").strip().splitlines()
-            how = f"has ended{f': {words[-1][:200]}' if words else ''}"
+            words = await self._process.last_words()
+            how = f"has ended{f': {words}' if words else ''}"
         self._leave(how)
-
-    async def _drain(self, stream: asyncio.StreamReader) -> None:
-        """Keep the end of what it prints, so that it never waits for a reader."""
-        while data := await stream.read(1 << 16):
-            self._stderr = (self._stderr + data)[-2_000:]
 
     def _leave(self, how: str) -> None:
         if not self.gone.done():
@@ -294,17 +247,3 @@ _ANSWERED_WITH_NOTHING: Final = (
     types.WORKSPACE_SEMANTIC_TOKENS_REFRESH,
     types.WORKSPACE_DIAGNOSTIC_REFRESH,
 )
-
-
-def _own_group() -> dict[str, Any]:
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, number)

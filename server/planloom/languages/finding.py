@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from planloom.languages.table import Kind
+from planloom.tools.confinement.program_needs import needs_of
 
 _BIN: Final = "Scripts" if os.name == "nt" else "bin"
 _ENVIRONMENTS: Final = (".venv", "venv", "env")
@@ -41,17 +42,7 @@ def found(kind: Kind, roots: Sequence[Path]) -> Found | None:
 def _found(kind: Kind, program: Path, arguments: Sequence[str], roots: Sequence[Path]) -> Found:
     real = program.resolve()
     inside = any(place.is_relative_to(root) for root in map(Path.resolve, roots) for place in (program, real))
-    return Found(kind, (str(program), *arguments), inside, tuple(_needs(program, real)))
-
-
-def _needs(program: Path, real: Path) -> Iterator[Path]:
-    """The program itself, and the environment of Python or the packages of Node that it is a part of."""
-    yield program
-    yield real
-    if (program.parent.parent / "pyvenv.cfg").is_file():
-        yield program.parent.parent
-    if "node_modules" in real.parts:
-        yield Path(*real.parts[: real.parts.index("node_modules") + 1])
+    return Found(kind, (str(program), *arguments), inside, tuple(needs_of(program)))
 
 
 def _of_project(roots: Sequence[Path]) -> Iterator[str]:

@@ -40,6 +40,7 @@ from planloom.models.kept_keys import keys_file
 from planloom.service.application import Application
 from planloom.serving import configuration as config
 from planloom.serving.opening import ApplicationContext, MakeApplication
+from planloom.tools.terminal_text import escaped
 from planloom.user_settings import user_file
 from planloom.view import problems
 from planloom.view.words import Words
@@ -168,6 +169,7 @@ class Connection:
             storage=self.options.storage,
             record=self.options.record,
             source_of=self.configuration.source_of,
+            ask_proposal=None if self.decisions is None else self._ask_proposal,
         )
         app = await self._make_application(context)
         self.app = app
@@ -384,6 +386,14 @@ class Connection:
             asking = self.jobs.start("ask-options", self._ask_to_keep(self.decisions, beyond))
             # A client that refuses to ask does so at once, and its options then count from the start.
             await asyncio.wait({asking}, timeout=REFUSE_SECONDS)
+
+    async def _ask_proposal(self, name: str, line: str, folder: str) -> bool | None:
+        """Ask about an MCP server that a folder proposes; nobody to ask is no answer."""
+        assert self.decisions is not None
+        try:
+            return await self.decisions.ask_for_server(name, escaped(line), folder)
+        except (ClientGone, ClientRefused):
+            return None
 
     async def _ask_to_keep(self, decisions: UserDecisions, beyond: dict[str, Any]) -> None:
         try:

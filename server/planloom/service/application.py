@@ -70,6 +70,7 @@ from planloom.settings import Settings
 from planloom.storage.decisions import Decisions
 from planloom.storage.ledger import Ledger
 from planloom.tools.confinement.abilities import abilities
+from planloom.tools.external_tools import ExternalTools, RemoteReport
 from planloom.tools.registry import builtin
 from planloom.workspace.editor import Editor
 from planloom.workspace.language import Language, ServerReport
@@ -92,7 +93,7 @@ class Application:
         models: Models,
         trace_headers: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
-        tools = builtin()
+        tools = builtin(session.tools_of_servers)
         usable = tools.before_commands()
         jobs = Jobs(self._job_failed)
         plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
@@ -112,7 +113,7 @@ class Application:
         changes = CommandChanges(session, plan_store, gate, index)
         background = BackgroundCommands(session, plan_store, jobs, index, changes)
         terminal = Terminal(gate, staging, saver, index, background, feed.waits)
-        effects = StepEffects(gate, staging, terminal)
+        effects = StepEffects(gate, staging, terminal, self._warn_of)
         contexts = ToolContextFactory(session, index, effects, tools, rules, feed.stream_step)
 
         # From a request to a plan.
@@ -218,6 +219,7 @@ class Application:
         traces_are_users: Callable[[], bool] = lambda: True,
         language: Callable[[Session], Language] | None = None,
         session_id: SessionId | None = None,
+        external: Callable[[Session], ExternalTools] | None = None,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
 
@@ -226,14 +228,15 @@ class Application:
         `completion` is the editor's own language model, `decisions` are what the user has decided on folders,
         `record` a file for every exchange with a model, `kept_keys` the keys that the user keeps. A key of the
         environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to its
-        address only where `traces_are_users`. `language` makes what asks language servers. `session_id` is that of a
-        session which goes on, None for a new one.
+        address only where `traces_are_users`. `language` makes what asks language servers, `external` what calls the
+        tools of MCP servers. `session_id` is that of a session which goes on, None for a new one.
         """
         private = () if storage is None else (storage.parent,)
         session = Session(settings, view, editor, trusted=trusted, private=private)
         session.session_id = session_id or session.session_id
         session.decisions = decisions
         session.language = None if language is None else language(session)
+        session.external = None if external is None else external(session)
         models = Models(session, environment, completion, record, base_url_is_users, kept_keys)
         headers = headers_of(environment.get(TRACES_HEADERS, ""))
         for value in headers.values():
@@ -290,6 +293,9 @@ class Application:
         await self._saver.save_waiting(plan_id)
         return await self.plans.resume(plan_id)
 
+    def _warn_of(self, plan_id: PlanId, sentence: str) -> None:
+        self._plan_store.record(plan_id, ev.Log(level="warning", message=sentence))
+
     def _cancel_soon(self, plan_id: PlanId) -> None:
         self._jobs.start(f"cancel-asked:{plan_id}", self.plans.cancel(plan_id))
 
@@ -327,6 +333,14 @@ class Application:
         language = self._session.language
         return () if language is None else await asyncio.to_thread(language.reports)
 
+    async def mcp_servers(self) -> tuple[RemoteReport, ...]:
+        """The user's MCP servers, started to find out how each is."""
+        external = self._session.external
+        if external is None:
+            return ()
+        await external.ready()
+        return external.reports()
+
     async def command_abilities(self) -> Abilities:
         """The parts of a confinement that this machine can enforce."""
         return self._session.command_abilities(await asyncio.to_thread(abilities))
@@ -340,6 +354,8 @@ class Application:
             await self._background.forget_all()
         if self._session.language is not None:
             await self._session.language.close()
+        if self._session.external is not None:
+            await self._session.external.close()
         await self.models.forget()
         self._ledger.close()
         await self._traces.close()

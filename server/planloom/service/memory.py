@@ -19,6 +19,7 @@ from planloom.execution.session import Session
 from planloom.execution.summary import changed_files
 from planloom.storage.decisions import identity_of
 from planloom.storage.ledger import Ledger, workspace_key
+from planloom.tools.external_tools import SEPARATOR
 from planloom.workspace.paths.uris import name_in, to_path
 
 _FILES, _FINDINGS, _DECISIONS = 20, 8, 6
@@ -162,7 +163,9 @@ def _findings(plan: Plan) -> Iterator[str]:
 
 def _has_fetched(step: Step) -> bool:
     return any(
-        call.tool == _FROM_THE_WEB or (call.confinement is not None and call.confinement.network == "all")
+        call.tool == _FROM_THE_WEB
+        or SEPARATOR in call.tool
+        or (call.confinement is not None and call.confinement.network == "all")
         for call in step.tools_executed
     )
 

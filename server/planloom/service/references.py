@@ -10,7 +10,7 @@ from planloom.domain.safety.protected import is_secret
 from planloom.domain.values import Sha256, Uri
 from planloom.execution.session import Session
 from planloom.execution.workspace_index import WorkspaceIndex
-from planloom.intake.completion import Completion, OpenDocument, complete, with_symbols
+from planloom.intake.completion import Completion, OpenDocument, complete, with_resources, with_symbols
 from planloom.intake.reference_sources import Context, Limits, Requested, Resolution
 from planloom.intake.resolve import look_again, resolve_references
 from planloom.intake.workspace_sources import WorkspaceSources
@@ -38,6 +38,7 @@ class WorkspaceReferences:
             lambda: session.editor,
             session.programs,
             lambda: session.language,
+            lambda: session.external,
         )
         session.view.documents.listen(self._note_recent)
 
@@ -86,7 +87,8 @@ class WorkspaceReferences:
         ]
         recents = [path for uri in self._recent if (path := index.path_of(uri)) is not None]
         files = await complete(text, offset, index, documents, recents, limit)
-        return await with_symbols(files, text, offset, self._sources.symbols_like)
+        known = await with_symbols(files, text, offset, self._sources.symbols_like)
+        return await with_resources(known, text, offset, self._sources.resources_of)
 
     def recent(self) -> tuple[str, ...]:
         """The workspace's files that the user has opened, the latest first, without those that may hold secrets."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from planloom.domain.values import SessionId
 from planloom.languages.language import Languages
+from planloom.mcp_servers.servers import AskProposal, McpServers
 from planloom.models.kept_keys import KeptKeys, keys_file
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.service.application import Application
@@ -27,9 +28,9 @@ class ApplicationContext(NamedTuple):
     """The parts of its connection that an application needs. `record` is a file to record the model's traffic in.
 
     `trusted` is whether the client says that its folders are. `completion` is the editor's own language model, if the
-    extension declares one. `source_of` returns the source of a
-    setting's current value, or None for the default. `session_id` is that of a session which goes on.
-    `environment` has the keys: that of the process, as it was when it started.
+    extension declares one. `source_of` returns the source of a setting's current value, or None for the default.
+    `session_id` is that of a session which goes on. `environment` has the keys: that of the process, as it was when it
+    started. `ask_proposal` asks the user about an MCP server that a folder proposes; None if nobody can be asked.
     """
 
     settings: Settings
@@ -43,6 +44,7 @@ class ApplicationContext(NamedTuple):
     source_of: Callable[[str], Source | None] = lambda _: None
     session_id: SessionId | None = None
     environment: Mapping[str, str] = os.environ
+    ask_proposal: AskProposal | None = None
 
 
 MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
@@ -51,6 +53,8 @@ MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
 
 async def open_application(context: ApplicationContext) -> Application:
     """Open the application with the ledger of the command line, of the settings, or of the user's state folder."""
+    # A copy: the keys are taken out of the process's own environment when everything is loaded.
+    environment = dict(context.environment)
     folder = context.storage or (
         Path(context.settings.storage.path) if context.settings.storage.path else state_folder()
     )
@@ -60,8 +64,7 @@ async def open_application(context: ApplicationContext) -> Application:
         context.view,
         storage=folder / "ledger.sqlite3",
         trusted=context.trusted,
-        # A copy: the keys are taken out of the process's own environment when everything is loaded.
-        environment=dict(context.environment),
+        environment=environment,
         completion=context.completion,
         record=context.record,
         decisions=Decisions(state_folder() / FILE),
@@ -69,6 +72,7 @@ async def open_application(context: ApplicationContext) -> Application:
         base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
         traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
         language=lambda session: Languages(session, folder / "languages"),
+        external=lambda session: McpServers(session, folder / "mcp", environment, context.ask_proposal),
         session_id=context.session_id,
     )
     app.models.redact(logging.getLogger().handlers)

@@ -20,6 +20,7 @@ from planloom.workspace.snapshots import Snapshot
 from planloom.workspace.staged.overlay import Overlay
 
 if TYPE_CHECKING:
+    from planloom.tools.external_tools import ExternalCaller
     from planloom.tools.fetch_url import Fetcher
     from planloom.tools.processes.commands import CommandRunner
 
@@ -47,8 +48,8 @@ class ToolContext:
     `replaced_unread` collects files that a call replaced without having read them, which counts as destructive.
     `incomplete` collects files whose new text seems to lack a part: they always need approval.
     `seen` are the hashes of texts that the author of the calls knows: read while planning, attached, or read before.
-    Without an `index` the folders are walked; without `diagnostics`, `language`, `commands` or `pages` their tools fail
-    with a message.
+    Without an `index` the folders are walked; without `diagnostics`, `language`, `commands`, `pages` or `external`
+    their tools fail with a message.
     `programs` are those that tools may start without approval. `name_now` is the URI that a file has after the renames
     that the plan has made. `keys` are the server's own, which no file is named after.
     """
@@ -64,6 +65,7 @@ class ToolContext:
     language: Language | None = None
     commands: CommandRunner | None = None
     pages: Fetcher | None = None
+    external: ExternalCaller | None = None
     programs: Programs = TRUSTED
     name_now: Callable[[Uri], Uri] = _unmoved
     keys: KnownKeys = field(default_factory=KnownKeys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -29,16 +29,33 @@ class Registry:
     """Tools by name, in the order in which they are shown to a model.
 
     A model is not shown those that need what is `lacking`; a call of one is taken and checked all the same. `tools` are
-    read when one is first asked for.
+    read when one is first asked for. There are `more` at a time, those of servers, of which some are `kept`.
     """
 
-    def __init__(self, tools: Iterable[Tool], lacking: Collection[Need] = ()) -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        lacking: Collection[Need] = (),
+        more: Callable[[], tuple[Tool, ...]] = tuple,
+        kept: Callable[[Tool], bool] = lambda _: True,
+    ) -> None:
         self._given = tools
         self._lacking = lacking
+        self._more = more
+        self._kept = kept
 
     @cached_property
-    def _tools(self) -> Mapping[str, Tool]:
+    def _own(self) -> Mapping[str, Tool]:
         return {tool.name: tool for tool in self._given}
+
+    @property
+    def _tools(self) -> Mapping[str, Tool]:
+        if not (more := self._more()):
+            return self._own
+        return {
+            **self._own,
+            **{tool.name: tool for tool in more if tool.name not in self._own and self._kept(tool)},
+        }
 
     def __iter__(self) -> Iterator[Tool]:
         yield from self._tools.values()
@@ -53,20 +70,32 @@ class Registry:
 
     def only(self, effects: Collection[Effect]) -> Registry:
         """The tools with one of these effects. Those that follow commands come with those that run them."""
-        kept = (tool for tool in self if ("execute" if tool.is_of_commands else tool.effect) in effects)
-        return Registry(kept, self._lacking)
+        return self._where(lambda tool: ("execute" if tool.is_of_commands else tool.effect) in effects)
 
     def before_commands(self) -> Registry:
         """The tools that a step of a plan can be: those that follow a background command need its id."""
-        return Registry((tool for tool in self if not tool.follows_commands), self._lacking)
+        return self._where(lambda tool: not tool.follows_commands)
 
     def where(self, lacking: Collection[Need]) -> Registry:
         """The same tools for a place that lacks this: models are shown those that can work there."""
-        return Registry(self, lacking)
+        return Registry(self._those(lambda _: True), lacking, self._more, self._kept)
+
+    def with_more(self, more: tuple[Tool, ...]) -> Registry:
+        """The same tools, with just these of servers, of which none comes or goes any more."""
+        return Registry(self._those(lambda _: True), self._lacking, lambda: more, self._kept)
+
+    def _where(self, keep: Callable[[Tool], bool]) -> Registry:
+        def kept(tool: Tool) -> bool:
+            return self._kept(tool) and keep(tool)
+
+        return Registry(self._those(keep), self._lacking, self._more, kept)
+
+    def _those(self, keep: Callable[[Tool], bool]) -> Iterator[Tool]:
+        yield from filter(keep, self._own.values())
 
     def shown(self) -> tuple[Tool, ...]:
         """The tools that models are shown."""
-        return tuple(tool for tool in self if tool.needs not in self._lacking)
+        return tuple(tool for tool in self if tool.listed and tool.needs not in self._lacking)
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools that models are shown, in the form that they get."""
@@ -77,9 +106,9 @@ class Registry:
         return {tool.name: _rules(tool) for tool in self}
 
 
-def builtin() -> Registry:
-    """The built-in tools."""
-    return Registry(_declared())
+def builtin(more: Callable[[], tuple[Tool, ...]] = tuple) -> Registry:
+    """The built-in tools, and those that there are `more` at a time."""
+    return Registry(_declared(), more=more)
 
 
 def _declared() -> Iterator[Tool]:
@@ -157,6 +186,7 @@ def _rules(tool: Tool) -> ToolRules:
         replaces=tool.replaces,
         texts=tool.texts,
         result=json.loads(tool.result),
+        of_server=tool.server is not None,
     )
 
 

@@ -101,7 +101,8 @@ class Tool(NamedTuple):
     `removes` those that it deletes or moves away, `replaces` those whose whole content it sets. `wide`: what it reads
     or changes are not only the files that its arguments name. `follows_commands`: it reads or stops a command that was
     allowed before. `needs` is that without which every call fails. `result` is an
-    example, in JSON, of the value that later steps can use, with every field, and one item of a list.
+    example, in JSON, of the value that later steps can use, with every field, and one item of a list. One that is not
+    `listed` is not shown to models, who find it by words; `server` is the MCP server whose tool it is.
     """
 
     name: str
@@ -117,6 +118,8 @@ class Tool(NamedTuple):
     follows_commands: bool = False
     needs: Need | None = None
     result: str = '""'
+    listed: bool = True
+    server: str | None = None
 
     def named(self, args: Args) -> dict[str, tuple[str, Purpose]]:
         """The workspace paths that a call with these arguments names, by argument, each with what for."""

@@ -12,7 +12,9 @@ class Attachment(TypedDict, total=False):
     """A resolved reference of a request, as it was when the request was resolved."""
 
     id: str
-    kind: Literal["file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes"]
+    kind: Literal[
+        "file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes", "resource"
+    ]
     reference: str
     uri: str
     label: str
@@ -111,6 +113,7 @@ class Approval(TypedDict, total=False):
     confinement: ConfinementRequest
     rules: list[str]
     listed: ListPlace
+    server: str
     url: str
     host: str
     planChanges: list[Json]

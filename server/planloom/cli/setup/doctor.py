@@ -187,6 +187,16 @@ def language_servers(listed: Sequence[Json]) -> Iterator[Finding]:
             yield Finding("found" if is_well else "optional", "languages", found, "" if is_well else why)
 
 
+def mcp_servers(listed: Sequence[Json]) -> Iterator[Finding]:
+    """The user's MCP servers, which were started to see whether each runs."""
+    for each in listed:
+        name, state, why = each.get("name") or "?", each.get("state") or "", each.get("why") or ""
+        is_well = state == "running"
+        tools = f", {counted(each.get('tools') or 0, 'tool')}" if is_well else ""
+        found = f"{name}, {state}{tools}  {each.get('program') or ''}".rstrip()
+        yield Finding("found" if is_well else "optional", "mcp", found, "" if is_well else why)
+
+
 def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
     """The models, and whether each can be reached. The embedded rules are always listed, but are no model."""
     without: State = "missing" if needed else "optional"
@@ -221,9 +231,12 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
             process, folders, say=lambda level, message: findings.append(_message(level, message))
         ) as opened:
             findings += server(opened.status, time.monotonic() - started)
-            held_to = await opened.request("planloom/status", {"commands": True, "languages": True})
+            held_to = await opened.request(
+                "planloom/status", {"commands": True, "languages": True, "mcp": True}
+            )
             findings.append(commands(held_to.get("commands") or {}))
             findings += language_servers(held_to.get("languages") or [])
+            findings += mcp_servers(held_to.get("mcp") or [])
             try:
                 listed = await opened.request("planloom/model/list", {"select": True})
             except ServerError as error:

@@ -167,6 +167,8 @@ async def _file_by_file(terminal: Terminal, approval: Approval) -> Verdict:
 
 def _for_plan(approval: Approval) -> str:
     """The scope of "allow for plan", in words."""
+    if approval.get("server"):
+        return "allow this tool for this plan"
     match approval.get("effect"):
         case "execute":
             return f"allow for this plan: {_rules(approval) or 'this command'}"

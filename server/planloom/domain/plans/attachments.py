@@ -9,7 +9,9 @@ from typing import Literal
 from planloom.domain.text.positions import Range
 from planloom.domain.values import AttachmentId, Sha256, Uri, Value
 
-AttachmentKind = Literal["file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes"]
+AttachmentKind = Literal[
+    "file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes", "resource"
+]
 UnresolvedCode = Literal[
     "not_found", "ambiguous", "outside", "secret", "too_large", "binary", "undecodable", "no_context"
 ]

@@ -80,6 +80,7 @@ class ToolRules(NamedTuple):
     names of the arguments that are workspace paths; of these, `writes` are the files that the call changes,
     `removes` those that it deletes or renames, `replaces` those whose whole content it sets. `texts` are the arguments
     that take a text alone. `result` is an example of its result: every field, one item of a list; None if unknown.
+    `of_server`: it is a tool of an MCP server, and no command.
     """
 
     effect: Effect
@@ -90,6 +91,7 @@ class ToolRules(NamedTuple):
     replaces: tuple[str, ...] = ()
     texts: frozenset[str] = frozenset()
     result: Json = None
+    of_server: bool = False
 
 
 def problems(
@@ -420,7 +422,9 @@ def _items_in_commands(step: Step, tools: Mapping[str, ToolRules]) -> Iterator[P
     rules = tools.get(step.tool) if step.tool else None
     texts: list[tuple[str, Json]] = [("checks", check.command) for check in step.checks]
     for name, argument in (
-        (step.args or {}).items() if rules is not None and rules.effect == "execute" else ()
+        (step.args or {}).items()
+        if rules is not None and rules.effect == "execute" and not rules.of_server
+        else ()
     ):
         if isinstance(argument, list):
             # The first word is the program; another one may be an item as a whole.
@@ -516,7 +520,7 @@ def _unrequested(
     if rules.effect == "fetch" and host.casefold() not in request.casefold():
         yield _warning(step, "args.url", f"It fetches from {host}, which the request does not name.")
     command = (step.args or {}).get("command")
-    if rules.effect == "execute" and not wanted and destructive_command(command):
+    if rules.effect == "execute" and not rules.of_server and not wanted and destructive_command(command):
         yield _warning(step, "args.command", "The command deletes, which the request does not ask for.")
 
 

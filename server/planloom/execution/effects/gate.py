@@ -1,4 +1,5 @@
-"""The one gate for effects: every change of a file, command and fetch is approved here, and changes are made.
+"""The one gate for effects: every change of a file, command, fetch and call of a server's tool is approved,
+and changes are made.
 
 An approval is bound to the exact base and result of every file, so that only what the user saw can happen.
 """
@@ -27,6 +28,7 @@ from planloom.execution.effects.command_approval import (
 )
 from planloom.execution.effects.command_scripts import Script
 from planloom.execution.effects.edited_proposals import edit_notes, edited_proposals
+from planloom.execution.effects.external_approval import ExternalProposal, external_approval
 from planloom.execution.effects.fetch_approval import FetchProposal, fetch_approval
 from planloom.execution.effects.journal import EditJournal
 from planloom.execution.effects.pending_approvals import (
@@ -141,6 +143,7 @@ class Gate:
         self._granted: set[tuple[PlanId, int, Effect]] = set()
         self._granted_commands: set[tuple[PlanId, int, _GrantedCommand]] = set()
         self._granted_origins: set[tuple[PlanId, int, str]] = set()
+        self._granted_tools: set[tuple[PlanId, int, str]] = set()
         self.approvals = PendingApprovals(plan_store)
         self.conflicts = PendingConflicts(plan_store, session.view)
 
@@ -310,6 +313,35 @@ class Gate:
             self.approvals.settle_covered(plan.plan_id)
         return Permitted()
 
+    async def permit_external(self, proposal: ExternalProposal) -> Permitted | Denied:
+        """Get the call of a server's tool approved. "Allow for plan" covers the same tool of the same server.
+
+        What the tool does is not known, so no policy allows it without asking, and one that denies commands denies it.
+
+        Raises UntrustedWorkspace. A cancellation withdraws the pending approval.
+        """
+        self._session.require_trust("no tool of a server is called for it")
+        plan = self._plan_store.plan(proposal.plan_id)
+        if self._session.settings.approvals.policy().execute == "deny":
+            return Denied(reason="The setting planloom.approvals.execute denies calls of servers' tools.")
+        key = (plan.plan_id, plan.version, proposal.tool.name)
+        may_cover = proposal.again is None
+
+        def covered() -> ApprovalResponse | None:
+            return _ALLOW if may_cover and key in self._granted_tools else None
+
+        if covered() is not None:
+            return Permitted()
+        approval = external_approval(proposal, ApprovalId(uuid.uuid4().hex))
+        response = await self.approvals.ask(approval, Changeset(), covered=covered)
+        denied = self._denied(plan.plan_id, response, "The user did not allow this call.")
+        if denied is not None:
+            return denied
+        if response.decision == "allowForPlan":
+            self._granted_tools.add(key)
+            self.approvals.settle_covered(plan.plan_id)
+        return Permitted()
+
     async def permit_kept(self, proposal: ChangeProposal) -> frozenset[Uri] | Denied:
         """Ask which of the changes of a command in protected names stay. No policy allows one without asking.
 
@@ -345,6 +377,7 @@ class Gate:
         _carry(self._granted, plan_id, version, narrowed)
         _carry(self._granted_commands, plan_id, version, narrowed)
         _carry(self._granted_origins, plan_id, version, narrowed)
+        _carry(self._granted_tools, plan_id, version, narrowed)
 
     async def denied_by_policy(self, proposal: ChangeProposal) -> Denied | None:
         """The denial if the policy denies these changes without asking.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outputs import NoOutput, resolved
 from planloom.domain.plans.plan import Step
 from planloom.domain.values import Args
@@ -44,6 +45,10 @@ class LiteralCalls:
         """Run the call, commit what it has staged, and check the result."""
         plan, step = run.plan, run.step
         tool = self._tools.get(step.tool or "")
+        if tool is None:
+            for sentence in await run.session.know_tools([step.tool]):
+                run.record(ev.Log(level="warning", message=sentence, step_id=run.step_id))
+            tool = self._tools.get(step.tool or "")
         if tool is None:
             return Failed(error=f"There is no tool {step.tool!r}.", code="invalid_plan")
         if self._context_factory.tools_of(run).get(tool.name) is None:

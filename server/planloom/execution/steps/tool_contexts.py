@@ -21,6 +21,7 @@ from planloom.execution.step_rules import StepRules
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_cache import CallCache, open_call_cache
 from planloom.execution.steps.checks import StepChecks
+from planloom.execution.steps.external_calls import ReadingCalls, StepExternalCalls
 from planloom.execution.steps.fetches import StepFetches
 from planloom.execution.steps.revisions import PlanRevisions, Work
 from planloom.execution.summary import name_now
@@ -36,11 +37,12 @@ StepStream = Callable[[PlanId, StepId, Literal["text", "reasoning", "stdout", "s
 
 
 class StepEffects(NamedTuple):
-    """The parts that the effects of a step's tools go through."""
+    """The parts that the effects of a step's tools go through. `say` tells the user of a plan of its tools."""
 
     gate: Gate
     staging: StagingArea
     terminal: Terminal
+    say: Callable[[PlanId, str], None] = lambda *_: None
 
 
 class ToolContextFactory:
@@ -66,7 +68,7 @@ class ToolContextFactory:
         self._tools = tools
         self._rules = rules
         self.stream = stream
-        self._lacking = Lacking(session, index)
+        self._lacking = Lacking(session, index, effects.say)
 
     def context(self, run: StepRun) -> ToolContext:
         """The context of a step's tools, with nothing staged."""
@@ -80,11 +82,12 @@ class ToolContextFactory:
             if self._session.view.roots.any_virtual
             else StepCommands(run, self._terminal, on_output),
             pages=StepFetches(run, self._gate),
+            external=StepExternalCalls(run, self._gate, on_output),
             keys=run.plan_store.keys,
         )
 
     def reading(self, plan: Plan) -> ToolContext:
-        """A context for read-only tools: no commands, no fetches, and what is staged in it is never committed."""
+        """A context for tools that read: no commands, no fetches, and what is staged in it is never committed."""
         view = self._session.view
         return ToolContext(
             files=Overlay(self._staging.base(plan)),
@@ -93,6 +96,7 @@ class ToolContextFactory:
             index=self._index.current,
             diagnostics=self._diagnostics,
             language=self._session.language,
+            external=ReadingCalls(self._session),
             programs=self._session.programs,
             seen=_seen(plan),
             name_now=partial(name_now, plan),
@@ -109,7 +113,8 @@ class ToolContextFactory:
 
     async def for_models(self, plan: Plan, tools: Registry) -> Registry:
         """The tools, of which the plan's models are shown those that can work in this workspace and editor."""
-        return tools.where(await self._lacking.of(plan.plan_id))
+        lacking, of_servers = await self._lacking.of(plan.plan_id)
+        return tools.where(lacking).with_more(of_servers)
 
     def checks(self, run: StepRun, context: ToolContext) -> StepChecks:
         """The checks of one run of a step, on the files that its tools see."""

@@ -21,6 +21,7 @@ from planloom.execution.steps.tool_contexts import ToolContextFactory
 from planloom.models.port import ToolCall
 from planloom.tools.catalog import RUN_COMMAND, RunCommand
 from planloom.tools.context import ToolContext
+from planloom.tools.external_tools import unwrapped
 from planloom.tools.processes.commands import CalledCommand, Command
 from planloom.tools.processes.run_command import command_of
 from planloom.tools.registry import Registry, callable_tool, not_carried_out
@@ -76,6 +77,7 @@ class StepToolRunner:
         A call of a known tool is recorded also if it cannot be run, so that people see what the model tried.
         A command is asked together with those `following` it in the same answer.
         """
+        call = unwrapped(call)
         tool = self._callable(call)
         if isinstance(tool, ToolResult):
             return await self._not_run(call, tool)

@@ -86,6 +86,18 @@ class UserDecisions:
             await self._keep(self._kept.decide_options, self._digest(options), kept=kept)
         return kept
 
+    async def ask_for_server(self, name: str, line: str, folder: str) -> bool | None:
+        """Ask about an MCP server that a folder proposes; None if the question was dismissed. Who asks keeps it."""
+        t = self._words
+        question = t(
+            "Planloom: the folder {0} wants to start the MCP server {1}, so that plans use its tools. Its whole command"
+            " line or address:\n{2}\nIt starts confined, with the first plan; what it does beyond that is up to it.",
+            folder,
+            name,
+            line,
+        )
+        return await self._asked("warning", question, t("Use it"), t("Ignore it"))
+
     async def _asked(self, kind: MessageKind, question: str, yes: str, no: str) -> bool | None:
         chosen = await self._protocol.ask_by_message(kind, question, [yes, no])
         return None if chosen is None else chosen == yes

@@ -24,6 +24,7 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
     """The server's version, model, folders and health, and the plans that run or can be resumed."""
     held_to = await connection.app.command_abilities() if params.commands else None
     servers = await connection.app.language_servers() if params.languages else None
+    mcp = await connection.app.mcp_servers() if params.mcp else None
     now = connection.app.status(str(connection.log_path or ""))
     reviews = review_choices(now.approvals, connection.words)
     return wire.StatusResult.of(
@@ -38,6 +39,18 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
         else tuple(
             wire.LanguageServer(name=each.name, program=each.program, state=each.state, why=each.why or None)
             for each in servers
+        ),
+        mcp=None
+        if mcp is None
+        else tuple(
+            wire.McpServer(
+                name=each.name,
+                program=each.program,
+                state=each.state,
+                why=each.why or None,
+                tools=each.tools,
+            )
+            for each in mcp
         ),
         reviews=reviews if now.trusted else before_trust(reviews, connection.words),
     )

@@ -14,7 +14,9 @@ class Attachment(Wire):
     """A resolved reference of a request, as it was when the request was resolved."""
 
     id: str
-    kind: Literal["file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes"]
+    kind: Literal[
+        "file", "folder", "link", "image", "selection", "diagnostics", "terminal", "changes", "resource"
+    ]
     reference: str
     uri: Maybe[str] = None
     label: Maybe[str] = None
@@ -128,7 +130,10 @@ class Judged(Wire):
 
 
 class Approval(Wire):
-    """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder."""
+    """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder.
+
+    With `server`, the command is a call of that MCP server's tool, with its arguments.
+    """
 
     approval_id: str
     plan_id: str
@@ -145,6 +150,7 @@ class Approval(Wire):
     confinement: Maybe[ConfinementRequest] = None
     rules: MaybeMany[str] = None
     listed: Maybe[ListPlace] = None
+    server: Maybe[str] = None
     url: Maybe[str] = None
     host: Maybe[str] = None
     plan_changes: MaybeMany[PlanChange] = None

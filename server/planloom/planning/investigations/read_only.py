@@ -13,6 +13,7 @@ from planloom.domain.plans.plan import CommandRun, FileRead
 from planloom.models.port import ToolCall
 from planloom.tools.catalog import ReadFile, RunCommand
 from planloom.tools.context import ToolContext
+from planloom.tools.external_tools import unwrapped
 from planloom.tools.registry import READ_ONLY, Registry, callable_tool, run_tool
 from planloom.tools.tool import ToolResult, refused
 
@@ -52,6 +53,7 @@ class ReadOnlyToolRunner:
         return result
 
     async def _result(self, call: ToolCall) -> ToolResult:
+        call = unwrapped(call)
         tool = callable_tool(self.tools, call.name, call.arguments)
         if isinstance(tool, ToolResult):
             return tool

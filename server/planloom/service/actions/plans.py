@@ -84,6 +84,7 @@ class Plans(PlanReader):
         steps = edit_plan((), edits)
         if isinstance(steps, EditRefused):
             raise invalid(steps.problems)
+        await self._session.know_tools(step.tool for step in steps)
         if problems := self._rules.errors_of_new(steps):
             raise invalid(problems)
         new = await self._drafts.requests.prepare(CreateRequest(text=request, mode="plan"))
@@ -169,7 +170,7 @@ class Plans(PlanReader):
             if isinstance(steps, EditRefused):
                 raise invalid(steps.problems)
             steps = await self._rules.for_review(steps)
-            self._refuse_errors(plan, steps)
+            await self._refuse_errors(plan, steps)
             attachments: tuple[Attachment, ...] = ()
             if asked is not None:
                 attachments = additional(plan.attachments, asked.start.attachments)
@@ -198,7 +199,8 @@ class Plans(PlanReader):
         steps = edit_plan(plan.steps, edits)
         return steps.problems if isinstance(steps, EditRefused) else self._rules.errors(plan, steps)
 
-    def _refuse_errors(self, plan: Plan, steps: Sequence[Step]) -> None:
+    async def _refuse_errors(self, plan: Plan, steps: Sequence[Step]) -> None:
+        await self._session.know_tools(step.tool for step in steps)
         errors = self._rules.errors(plan, steps)
         if errors:
             raise invalid(errors)
@@ -216,7 +218,7 @@ class Plans(PlanReader):
             require(plan, "approve", by="user")
             if version != plan.version:
                 raise StaleVersion(plan.version, status=plan.status)
-            self._refuse_errors(plan, plan.steps)
+            await self._refuse_errors(plan, plan.steps)
             review = review or self._session.settings.execution.review
             covers = self._session.settings.approvals.plan == "literal"
             approval = ev.PlanApproved(version=version, review=review, covers=covers)

@@ -11,10 +11,11 @@ from planloom.view.problems import Mend
 
 class StatusParams(Wire):
     """`planloom/status`. With `commands` it is found out what commands can be held to, with `languages` which language
-    servers are there; both take a moment."""
+    servers are there; both take a moment. With `mcp` the user's MCP servers are started, to say how each is."""
 
     commands: Maybe[Bool] = None
     languages: Maybe[Bool] = None
+    mcp: Maybe[Bool] = None
 
 
 class ListModelsParams(Wire):
@@ -143,6 +144,16 @@ class LanguageServer(Wire):
     why: Maybe[str] = None
 
 
+class McpServer(Wire):
+    """One of the user's MCP servers: its command line or address, how it is, and why, with the number of its tools."""
+
+    name: str
+    program: str
+    state: Literal["ready to start", "starting", "running", "given up", "wrong"]
+    why: Maybe[str] = None
+    tools: Int
+
+
 class ReviewChoice(Wire):
     """When changes are reviewed: what that asks under the settings, in a few words `line`, and what is not asked."""
 
@@ -173,6 +184,7 @@ class StatusResult(Wire):
     storage_path: str
     commands: Maybe[CommandAbilities] = None
     languages: Maybe[tuple[LanguageServer, ...]] = None
+    mcp: Maybe[tuple[McpServer, ...]] = None
     storage_note: Maybe[str] = None
     review: Review
     reviews: tuple[ReviewChoice, ...]

@@ -1,0 +1,66 @@
+"""Builds the approval request for a call of a server's tool: the server, the tool, all arguments, and warnings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from planloom.domain.safety.approvals import Approval
+from planloom.domain.text.look_alikes import look_alike_warning
+from planloom.domain.values import ApprovalId, PlanId, Sha256, StepId
+from planloom.tools.external_tools import RemoteTool
+from planloom.tools.terminal_text import escaped, hides
+
+_OUTSIDE: Final = (
+    "What the tool does is up to its server: it may change files and send data, and no undo of the plan takes that"
+    " back."
+)
+_CONFINED: Final = "The server itself is confined."
+_FREE: Final = "Nothing confines the server."
+
+
+class ExternalProposal(NamedTuple):
+    """A call of a server's tool that a step wants to make; `arguments` are its arguments, as JSON.
+
+    `again` says why the user is asked about it once more.
+    """
+
+    plan_id: PlanId
+    step_id: StepId | None
+    title: str
+    tool: RemoteTool
+    arguments: str
+    is_confined: bool
+    again: str | None = None
+
+
+def external_approval(proposal: ExternalProposal, approval_id: ApprovalId) -> Approval:
+    """The approval request to show the user."""
+    tool = proposal.tool
+    return Approval(
+        approval_id=approval_id,
+        plan_id=proposal.plan_id,
+        step_id=proposal.step_id,
+        tool=tool.name,
+        proposal=Sha256(
+            hashlib.sha256(json.dumps([tool.server, tool.own_name, proposal.arguments]).encode()).hexdigest()
+        ),
+        effect="execute",
+        title=proposal.title,
+        warning=" ".join(_warnings(proposal)),
+        command=escaped(f"{tool.own_name} {proposal.arguments}"),
+        server=tool.server,
+    )
+
+
+def _warnings(proposal: ExternalProposal) -> Iterable[str]:
+    if proposal.again is not None:
+        yield proposal.again
+    yield _OUTSIDE
+    yield _CONFINED if proposal.is_confined else _FREE
+    if hides(proposal.arguments):
+        yield "It has characters that are not seen, or turn the order of others; they are written out here."
+    if (warning := look_alike_warning((proposal.arguments,))) is not None:
+        yield warning
