@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import mcp_types as types
 import pytest
@@ -54,28 +54,23 @@ async def test_progress_is_told_while_it_is_waited_for(work: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("decline", [True, False])
-async def test_a_person_rejects_with_feedback_which_the_agent_reads(
-    work: Path, mode: Mode, decline: bool
-) -> None:
+async def test_a_person_rejects_with_feedback_which_the_agent_reads(work: Path, mode: Mode) -> None:
     def person(_: types.ElicitRequestFormParams) -> types.ElicitResult:
-        if decline:
-            return types.ElicitResult(action="decline")
         return types.ElicitResult(action="accept", content={"answer": "Reject", "feedback": "Not b.txt"})
 
     async with connected(work, person, mode=mode) as agent:
         plan = await agent.planned()
         rejected = await agent.call("wait", plan_id=plan["plan_id"])
         assert rejected["status"] == "rejected"
-        assert rejected.get("feedback") == (None if decline else "Not b.txt")
+        assert rejected["feedback"] == "Not b.txt"
         assert "edit_plan" in rejected["next"]
         assert files(work) == {"a.txt": "old\n"}
 
 
-async def test_a_declined_effect_is_not_made(work: Path) -> None:
+async def test_an_effect_that_the_person_skips_is_not_made(work: Path) -> None:
     def person(params: types.ElicitRequestFormParams) -> types.ElicitResult:
         if "b.txt" in params.message and "+b" in params.message:
-            return types.ElicitResult(action="decline")
+            return types.ElicitResult(action="accept", content={"answer": "Skip these changes"})
         return APPROVE(params)
 
     async with connected(work, person) as agent:
@@ -85,12 +80,15 @@ async def test_a_declined_effect_is_not_made(work: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_dismissed_question_is_no_answer(work: Path, mode: Mode) -> None:
-    async with connected(work, lambda _: types.ElicitResult(action="cancel"), mode=mode) as agent:
+@pytest.mark.parametrize("action", ["cancel", "decline"])
+async def test_a_dismissed_question_is_no_answer(
+    work: Path, mode: Mode, action: Literal["cancel", "decline"]
+) -> None:
+    async with connected(work, lambda _: types.ElicitResult(action=action), mode=mode) as agent:
         plan = await agent.planned()
         left = await agent.call("wait", plan_id=plan["plan_id"])
         assert left["status"] == "pending_approval"
-        assert left["asked"] == "The person has been asked, and has not answered."
+        assert "gave no answer of theirs" in left["asked"]
 
 
 async def test_an_answer_that_was_not_offered_is_none(work: Path) -> None:
@@ -108,7 +106,7 @@ async def test_a_client_that_never_answers_is_waited_for_until_the_time_is_over(
         plan = await agent.planned()
         left = await agent.call("wait", plan_id=plan["plan_id"], timeout_seconds=0.2)
         assert (left["status"], len(agent.asked)) == ("pending_approval", 1)
-        assert "has not answered" in left["asked"]
+        assert "gave no answer of theirs" in left["asked"]
 
 
 async def test_a_cancelled_call_leaves_the_plan_as_it_is_and_takes_the_question_back(work: Path) -> None:

@@ -122,8 +122,6 @@ _PRESSED: Final[
     RESOLVE: lambda app, a, _: _resolve(app, a),
 }
 """What a person's answer does, by the command of its button."""
-_DECLINED: Final = {"review": "planloom.reject", "approval": "planloom.respond"}
-"""The command that a declined question stands for, by its kind; no other kind has a plain no."""
 
 
 def next_cause(plan: Plan) -> Cause | None:
@@ -148,24 +146,18 @@ async def ask(
     fields: dict[str, Any] = {"answer": {"type": "string", "title": "Answer"}}
     if offered:
         fields["answer"]["enum"] = [*offered]
-    if cause.kind in _DECLINED:
+    if cause.kind in ("review", "approval"):
         fields["feedback"] = {"type": "string", "title": "If not: why, or what should change"}
     left_out = "\n… The rest does not fit here, and has not been shown." if is_cut else ""
     key = f"{cause.key} v{shown.plan.version}"
     answer = await client.form(key, text[:MOST_ASKED] + left_out, fields, seconds)
-    if answer is None or answer.action == "cancel":
-        return Answered(False)
-    content = answer.content or {}
+    # Some clients decline by themselves, without showing anything, so that is no person's answer either.
+    content = (answer.content or {}) if answer is not None and answer.action == "accept" else {}
     said, feedback = str(content.get("answer") or ""), str(content.get("feedback") or "").strip() or None
-    if answer.action == "decline":
-        declined = _DECLINED.get(cause.kind)
-        button = next((b for b in offered.values() if b.command == declined and not _allows(b)), None)
-    elif offered:
-        button = offered.get(said)
-    else:
-        button = Button(
-            said, "planloom.answer", [shown.plan.plan_id, getattr(cause.about[0], "step_id", None), said]
-        )
+    button = offered.get(said)
+    if not offered and said:
+        step_id = getattr(cause.about[0], "step_id", None)
+        button = Button(said, "planloom.answer", [shown.plan.plan_id, step_id, said])
     if button is None:
         return Answered(False)
     try:

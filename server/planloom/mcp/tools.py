@@ -40,6 +40,7 @@ _PROGRESS_SECONDS: Final = 1.0
 """How often a plan is looked at that another server runs, and how often progress is told at most."""
 _UNDO_SECONDS: Final = 300.0
 _LISTED: Final = 20
+_UNANSWERED: Final = "The client was asked to show the question to its person, and gave no answer of theirs."
 _WORDS: Final = Words()
 log = logging.getLogger(__name__)
 
@@ -240,9 +241,7 @@ async def _wait(call: _Call, args: Wait) -> Fields:
             finally:
                 call.workspace.dialog.release()
             if not answered.given:
-                return call.result(plan.plan_id) | {
-                    "asked": "The person has been asked, and has not answered."
-                }
+                return call.result(plan.plan_id) | {"asked": _UNANSWERED}
             failure = answered.failure
 
 
@@ -299,7 +298,7 @@ TOOLS: Final = {
         _Tool("create_plan", CreatePlan, _create, _ADDS),
         _Tool("get_plan", GetPlan, _get, _READS),
         _Tool("edit_plan", EditPlan, _edit, _ADDS),
-        _Tool("wait", Wait, _wait, _CHANGES),
+        _Tool("wait", Wait, _wait, _ADDS),
         _Tool("undo", Undo, _undo, _CHANGES),
     )
 }
