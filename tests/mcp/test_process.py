@@ -7,7 +7,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,17 @@ SERVER = (sys.executable, "-I", "-m", "planloom", "mcp", "--trust")
 class Lines:
     """A client that sends whatever it likes, a line each."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, command: Sequence[str] = SERVER) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(SERVER, cwd=folder, stdin=pipe, stdout=pipe, text=True)
+        self.process = subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, text=True)
         self._ids = iter(range(1, 1_000))
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            assert stream is not None
+            stream.close()
 
     def line(self, text: str) -> None:
         assert self.process.stdin is not None
@@ -69,15 +76,8 @@ class Lines:
 
 @pytest.fixture
 def lines(work: Path) -> Iterator[Lines]:
-    client = Lines(work)
-    try:
+    with contextlib.closing(Lines(work)) as client:
         yield client
-    finally:
-        client.process.kill()
-        client.process.wait()
-        for stream in (client.process.stdin, client.process.stdout):
-            assert stream is not None
-            stream.close()
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -93,6 +93,23 @@ async def test_a_real_client_hands_work_over_and_its_person_approves(work: Path,
 def test_an_unknown_version_of_the_protocol_is_answered_by_a_known_one(lines: Lines) -> None:
     assert lines.hello("1999-01-01")["result"]["protocolVersion"] == "2025-11-25"
     assert lines.call("get_plan") == {"plans": []}
+
+
+def test_an_unknown_version_of_a_call_is_refused_by_the_known_ones(lines: Lines) -> None:
+    key = "io.modelcontextprotocol/"
+    meta = {f"{key}protocolVersion": "2099-01-01", f"{key}clientCapabilities": {}}
+    refused = lines.ask("tools/call", name="get_plan", arguments={}, _meta=meta)["error"]
+    assert "2026-07-28" in refused["data"]["supported"]
+
+
+def test_modules_that_lie_in_the_workspace_are_not_imported(work: Path) -> None:
+    for name in ("mcp", "mcp_types", "anyio", "json", "starlette", "sqlite3"):
+        (work / f"{name}.py").write_text("open('evil', 'w')\n")
+    client = Lines(work, (sys.executable, "-m", "planloom", "mcp"))
+    with contextlib.closing(client):
+        client.hello()
+        assert client.call("get_plan") == {"plans": []}
+    assert not (work / "evil").exists()
 
 
 def test_messages_that_are_none_are_answered_or_passed_over_and_the_next_is_served(lines: Lines) -> None:

@@ -6,8 +6,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -86,6 +86,11 @@ class Edit(_Arguments):
     tool: str | None = Field(None, description="A tool of Planloom to call literally, such as write_file.")
     args: dict[str, Any] | None = Field(None, description="The arguments of that tool.")
     depends_on: list[str] | None = Field(None, description="The step_ids that must be done before.")
+
+
+_EDITS: Final[Mapping[str, type[editing.StepEdit]]] = {
+    each.model_fields["op"].default: each for each in get_args(get_args(editing.StepEdit)[0])
+}
 
 
 class EditPlan(_Arguments):
@@ -195,25 +200,19 @@ async def _edit(call: _Call, args: EditPlan) -> Fields:
 
 
 def _step_edit(edit: Edit) -> editing.StepEdit:
-    named = edit.model_dump(exclude_none=True, exclude={"op", "step_id", "after"})
-    changes = editing.StepChanges.model_validate(named)
-    after = None if edit.after is None else StepId(edit.after)
+    """Raises ValidationError where a step is not named that has to be."""
+    changes = edit.model_dump(exclude_none=True, exclude={"op", "step_id", "after"})
+    fields: Fields = {
+        "op": edit.op,
+        "step_id": edit.step_id,
+        "after": edit.after,
+        "set": changes,
+        "step": changes,
+    }
     if edit.op == "add":
-        return editing.AddStep(place="last" if after is None else "after", after=after, step=changes)
-    if edit.step_id is None:
-        raise InvalidParams(f"{edit.op} needs a step_id.")
-    step_id = StepId(edit.step_id)
-    match edit.op:
-        case "update":
-            return editing.UpdateStep(step_id=step_id, set=changes)
-        case "move":
-            return editing.MoveStep(step_id=step_id, after=after)
-        case "remove":
-            return editing.RemoveStep(step_id=step_id)
-        case "skip":
-            return editing.SkipStep(step_id=step_id)
-        case "unskip":
-            return editing.UnskipStep(step_id=step_id)
+        fields["place"] = "last" if edit.after is None else "after"
+    needed = _EDITS[edit.op].model_fields.keys() - ({"step_id"} if edit.op == "add" else set())
+    return _EDITS[edit.op].model_validate({name: fields[name] for name in needed})
 
 
 async def _wait(call: _Call, args: Wait) -> Fields:
