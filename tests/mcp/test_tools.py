@@ -12,6 +12,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from planloom.mcp.tools import TOOLS
+from planloom.storage.decisions import FILE, Decisions
+from planloom.user_folders import state_folder
 from planloom.view.plan_view import view
 from planloom.view.states import Around
 from planloom.view.words import Words
@@ -259,14 +261,26 @@ async def test_the_whole_disk_is_no_workspace(work: Path, monkeypatch: pytest.Mo
         assert refused["code"] == "workspace_required"
 
 
-async def test_in_a_folder_that_is_not_trusted_nothing_is_written(work: Path) -> None:
-    async with connected(
-        work, choosing("Start execution", "Allow once", "End the plan"), trust=False
-    ) as agent:
+async def test_in_a_folder_that_is_not_trusted_nothing_is_written_until_the_person_trusts_it(
+    work: Path,
+) -> None:
+    decisions = Decisions(state_folder() / FILE)
+
+    def person(params: types.ElicitRequestFormParams) -> types.ElicitResult:
+        if "Retry" in params.requested_schema["properties"]["answer"]["enum"]:
+            assert files(work) == {"a.txt": "old\n"}
+            decisions.decide_folder(work, trusted=True)
+            return types.ElicitResult(action="cancel")
+        return APPROVE(params)
+
+    async with connected(work, person, trust=False) as agent:
         plan = await agent.planned()
-        assert "`planloom trust`" in plan["untrusted"]
-        await agent.call("wait", plan_id=plan["plan_id"])
-        assert files(work) == {"a.txt": "old\n"}
+        assert "Only the person may trust it" in plan["untrusted"]
+        failed = await agent.call("wait", plan_id=plan["plan_id"])
+        assert failed["status"] == "paused", failed
+        agent.person = choosing("Retry", "Allow once")
+        assert (await agent.call("wait", plan_id=plan["plan_id"]))["status"] == "completed"
+    assert files(work) == {"a.txt": "new\n", "b.txt": "b"}
 
 
 async def test_a_result_is_bounded_and_its_rest_can_be_read(work: Path) -> None:
@@ -281,6 +295,15 @@ async def test_a_result_is_bounded_and_its_rest_can_be_read(work: Path) -> None:
         assert [step["number"] for step in seen] == list(range(1, 121))
 
 
+async def test_a_plan_that_does_not_fit_is_approved_by_a_button_that_says_so(work: Path) -> None:
+    request = "\n".join(f'{n}. Create file f{n}.txt with content "{"x" * 500}"' for n in range(1, 41))
+    async with connected(work, choosing("Reject")) as agent:
+        plan = await agent.planned(request)
+        await agent.call("wait", plan_id=plan["plan_id"])
+        offered = agent.asked[0].requested_schema["properties"]["answer"]["enum"]
+        assert offered == ["Start execution (not all of it was shown)", "Reject"]
+
+
 async def test_a_question_that_does_not_fit_says_that_it_was_not_all_shown(work: Path) -> None:
     text = "y" * 20_000
     answer = choosing("Start execution", "Allow once (not all of it was shown)")
@@ -288,6 +311,7 @@ async def test_a_question_that_does_not_fit_says_that_it_was_not_all_shown(work:
         plan = await agent.planned(f'Create file b.txt with content "{text}"')
         await agent.call("wait", plan_id=plan["plan_id"])
         assert "has not been shown" in agent.asked[-1].message
+        assert "Allow for this plan" not in agent.asked[-1].requested_schema["properties"]["answer"]["enum"]
         assert (work / "b.txt").read_text() == text
 
 

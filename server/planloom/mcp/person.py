@@ -142,7 +142,9 @@ async def ask(
     lines = f"{question.text}\n{more}".split("\n")
     text = "\n".join(visible(line, "\t") for line in (*filter(None, [failure]), *lines))
     is_cut = len(text) > MOST_ASKED
-    offered = {_title(each, is_cut=is_cut): each for each in question.choices if _is_offered(each)}
+    offered = {
+        _title(each, is_cut=is_cut): each for each in question.choices if _is_offered(each, is_cut=is_cut)
+    }
     fields: dict[str, Any] = {"answer": {"type": "string", "title": "Answer"}}
     if offered:
         fields["answer"]["enum"] = [*offered]
@@ -167,18 +169,21 @@ async def ask(
     return Answered(True)
 
 
-def _is_offered(button: Button) -> bool:
-    """Whether an answer is offered here: nothing that lasts beyond the plan, and nothing that needs a document."""
-    beyond = "allowInFolder" in button.arguments or "merged" in button.arguments
-    return button.command in _PRESSED and button.menu is None and not beyond
-
-
-def _allows(button: Button) -> bool:
-    return any(str(each).startswith("allow") for each in button.arguments[1:])
+def _is_offered(button: Button, *, is_cut: bool) -> bool:
+    """Whether an answer is offered here: nothing that lasts beyond the plan, or needs a document; of what was not all
+    shown nothing ahead.
+    """
+    beyond = {"allowInFolder", "merged", *(["allowForPlan"] if is_cut else [])}
+    return (
+        button.command in _PRESSED
+        and button.menu is None
+        and not any(each in beyond for each in button.arguments)
+    )
 
 
 def _title(button: Button, *, is_cut: bool) -> str:
-    return f"{button.title} (not all of it was shown)" if is_cut and _allows(button) else button.title
+    is_yes = button.command == "planloom.approve" or "allow" in button.arguments
+    return f"{button.title} (not all of it was shown)" if is_cut and is_yes else button.title
 
 
 async def _more(app: Application, shown: PlanView, cause: Cause) -> str:

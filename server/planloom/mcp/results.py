@@ -89,7 +89,7 @@ def _next(shown: PlanView, *, asks: bool, elsewhere: str | None) -> str:
     if plan.status in ENDED:
         return "The plan has ended."
     if plan.status == "rejected":
-        return "The person has rejected the plan. Call edit_plan with what should change, for a new version."
+        return "The person has rejected the plan. Call edit_plan with feedback for a new version."
     if elsewhere is not None:
         return f"It is open in another Planloom, which asks the person there. Call wait. ({elsewhere})"
     if not waits(plan):

@@ -154,8 +154,8 @@ class _Call(NamedTuple):
         if untrusted is None or plan.status in ENDED:
             return fields
         fields["untrusted"] = (
-            f"{untrusted} is not trusted: nothing in it is written or run. The person trusts it by `planloom trust`, "
-            "then starts this server again."
+            f"{untrusted} is not trusted: nothing in it is written or run. Only the person may trust it, by "
+            "`planloom trust` in a terminal; you must not."
         )
         return fields
 

@@ -53,6 +53,7 @@ class Workspace:
         self.untrusted: Path | None = None
         self._options = options
         self._loaded = loaded
+        self._decisions = Decisions(state_folder() / FILE)
         self._app: Application | None = None
         self.dialog = asyncio.Lock()
         self._opening = asyncio.Lock()
@@ -66,6 +67,9 @@ class Workspace:
             if self._app is None:
                 folders = self._options.folders or await roots() or (Path.cwd(),)
                 self._app = await uninterrupted(self._open(tuple(folders)))
+            # The person may have decided on the folders since the last call.
+            self.untrusted = self._first_untrusted()
+            self._app.set_trusted(self.untrusted is None)
         return self._app
 
     async def _open(self, folders: tuple[Path, ...]) -> Application:
@@ -88,19 +92,17 @@ class Workspace:
         # A dialog of an agent's client may show less than the whole plan, so the approval covers no call of it.
         approvals = settings.approvals.model_copy(update={"plan": "none"})
         settings = settings.model_copy(update={"approvals": approvals})
-        decisions = Decisions(state_folder() / FILE)
-        untrusted = (each for each in folders if not (self._options.trust or decisions.is_trusted(each)))
-        self.folders, self.untrusted = folders, next(untrusted, None)
+        self.folders = folders
         storage = Path(settings.storage.path) if settings.storage.path else state_folder()
         app = await Application.open(
             settings,
             NoEditor(),
             WorkspaceView(Roots(tuple(map(root_at, folders))), DocumentStore("utf-16")),
             storage=storage / "ledger.sqlite3",
-            trusted=self.untrusted is None,
+            trusted=self._first_untrusted() is None,
             # A copy: the keys are taken out of the process's own environment when everything is loaded.
             environment=dict(os.environ),
-            decisions=decisions,
+            decisions=self._decisions,
             kept_keys=KeptKeys(keys_file()),
             language=lambda session: Languages(session, storage / "languages"),
         )
@@ -108,6 +110,11 @@ class Workspace:
         app.start(self._follow)
         self._loaded()
         return app
+
+    def _first_untrusted(self) -> Path | None:
+        if self._options.trust:
+            return None
+        return next((each for each in self.folders if not self._decisions.is_trusted(each)), None)
 
     def _follow(self, app: Application) -> None:
         def on_event(_: ev.Recorded, plan: Plan) -> None:
