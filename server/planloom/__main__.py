@@ -1,4 +1,4 @@
-"""The entry point of the program: `planloom serve` for editors, and the commands that people type.
+"""The entry point of the program: `planloom serve` for editors, `planloom mcp` for agents, commands for people.
 
 What stands here is imported by `python -m` while the working folder is on the search path. So it imports only what
 Python has imported already, and not even `__future__`.
@@ -61,9 +61,26 @@ def exit_code() -> int:
 
         sys.stdout.write(f"planloom {VERSION}\n")
         return 0
+    if arguments[:1] == ["mcp"]:
+        return _serve_agent(arguments)
     from planloom.cli import app
 
     return app.main(arguments)
+
+
+def _serve_agent(arguments: list[str]) -> int:
+    """Serve another agent by MCP, whose library is an extra."""
+    from planloom.cli.arguments import check, parsed, server_options, usage
+
+    args = parsed(arguments)
+    check(args)
+    try:
+        from planloom.mcp.server import serve
+        from planloom.mcp.workspace import Options
+    except ModuleNotFoundError as error:
+        usage(f"`planloom mcp` needs the extra: pip install 'planloom[mcp]' ({error}).")
+    settings = [each.partition("=")[2] for each in server_options(args)]
+    return serve(Options(args.roots, args.trust, not args.ask_elsewhere, settings))
 
 
 def _forget_working_folder() -> None:

@@ -147,7 +147,7 @@ class Agent:
             await session.cancel()
 
     async def authenticate(self, _: schema.AuthenticateRequest) -> dict[str, Any]:
-        """Nothing is asked for: keys are kept by `planloom keys`."""
+        """Nothing is asked for: keys are kept by `planloom key`."""
         return {}
 
     async def _opened(

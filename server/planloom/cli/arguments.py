@@ -223,6 +223,12 @@ def _check_answerable(what: str) -> Callable[[Namespace], None]:
     return check
 
 
+def _check_mcp(args: Namespace) -> None:
+    if sys.stdin.isatty():
+        usage("An agent's client starts `planloom mcp` and speaks MCP with it: docs/mcp-server.md says how.")
+    args.roots = [folder(path) for path in args.roots]
+
+
 def _check_session(args: Namespace) -> None:
     if not args.terminal:
         usage("A session needs a terminal. `planloom run TEXT` carries out one request.")
@@ -558,6 +564,28 @@ _command(
     _option("value", metavar="VALUE", nargs="?", help="its value"),
     arguments=" [show|path|get|set|unset] [NAME] [VALUE]",
     check=_check_config,
+    needs_server=False,
+)
+_command(
+    "mcp",
+    "Serve another agent by the Model Context Protocol over standard input and output; its client starts this.",
+    _option(
+        "-w",
+        "--workspace",
+        metavar="DIR",
+        dest="roots",
+        type=Path,
+        action="append",
+        default=[],
+        help="the folder to work in (default: those that the client names, else this one); may be repeated",
+    ),
+    _option(
+        "--ask-elsewhere",
+        action="store_true",
+        help="never ask through the client: plans wait for `planloom resume` or an editor",
+    ),
+    *(_TRUST, *_MODEL),
+    check=_check_mcp,
     needs_server=False,
 )
 _command(

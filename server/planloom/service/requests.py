@@ -26,7 +26,8 @@ class Attached(Value):
 class CreateRequest(Attached):
     """A request as the user typed it, and what it attaches.
 
-    `follows` is the ended plan whose conversation it continues.
+    `follows` is the ended plan whose conversation it continues. `source` is a sentence for the plan's log on whose
+    words the text are, where they are not the user's.
     """
 
     text: str
@@ -35,6 +36,7 @@ class CreateRequest(Attached):
     follows: PlanId | None = None
     template_id: TemplateId | None = None
     parameters: Mapping[str, str] = {}
+    source: str | None = None
 
 
 class CreateResult(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from planloom.domain.document.adoption import adoption
 from planloom.domain.document.difference import difference
@@ -67,6 +68,8 @@ class Plans(PlanReader):
         self._ledger.keep(plan_id, new.texts)
         plan = self._plan_store.open(plan_id, request.session_id or self._session.session_id, new.start)
         self._turns.ownership.add(plan_id)
+        if request.source is not None:
+            self._plan_store.record(plan_id, ev.Log(level="info", message=request.source))
         plan = self._drafts.begin(plan)
         return CreateResult(plan=plan, detection=new.start.detection, unresolved=new.start.unresolved)
 
@@ -149,7 +152,12 @@ class Plans(PlanReader):
         return await self.rewrite(plan_id, version, render(now.model_copy(update=words)))
 
     async def edit(
-        self, plan_id: PlanId, version: int, edits: Sequence[StepEdit], words: PlanWords | None = None
+        self,
+        plan_id: PlanId,
+        version: int,
+        edits: Sequence[StepEdit],
+        words: PlanWords | None = None,
+        by: Literal["user", "model"] = "user",
     ) -> Plan:
         """Apply all of the edits and new words or none; revokes the approval.
 
@@ -182,6 +190,7 @@ class Plans(PlanReader):
                 request=words.request,
                 summary=words.summary,
                 attachments=attachments,
+                by=by,
             )
             return self._plan_store.record(plan_id, changed, ev.StepsList())
 
@@ -286,6 +295,10 @@ class Plans(PlanReader):
             await self._turns.conductor.end_background(plan.plan_id)
             ending = cancelled(self._plan_store.plan(plan.plan_id), self._plan_store.store.text)
             self._plan_store.record(plan.plan_id, ending)
+
+    async def give_back(self, plan_id: PlanId) -> None:
+        """Let any server take up a plan that waits for a person. Raises what `get` raises, and OwnedElsewhere."""
+        await self._turns.ownership.give_back(plan_id)
 
     async def undo(self, plan_id: PlanId, step_id: StepId | None, redo: bool) -> UndoResult:
         """Revert the applied edits of a step or of the whole plan; `redo` reverts the last undo (of it)."""

@@ -11,7 +11,8 @@ from planloom.domain.errors import OwnedElsewhere, PlanloomError, PlanUnreadable
 from planloom.domain.events import catalog as ev
 from planloom.domain.events.folding import IllegalTransition
 from planloom.domain.plans.commands import CommandProcess, running_in_background
-from planloom.domain.plans.plan import ENDED, PauseReason, Plan, PlanError, has_open_work
+from planloom.domain.plans.plan import ENDED, Fate, PauseReason, Plan, PlanError, has_open_work
+from planloom.domain.scheduling import directives as do
 from planloom.domain.values import PlanId
 from planloom.execution.conductor import Conductor
 from planloom.execution.effects.reconcile import drop_staged, reconcile_intents
@@ -28,6 +29,7 @@ STOPPED = "The plan was stopped, because its progress could not be written to th
 _ENDED = "The server ended while the plan ran."
 _KEPT = 32
 """How many ended plans stay live, so that the user's own undo of their edits is seen."""
+_STAGED: frozenset[Fate] = frozenset({"held", "staged"})
 log = logging.getLogger(__name__)
 
 
@@ -278,6 +280,24 @@ class Ownership:
             self._ledger.give_back(idle)
         for plan_id in idle:
             self.forget(plan_id)
+
+    async def give_back(self, plan_id: PlanId) -> None:
+        """Let any server take up a plan that waits for a person, unless something of it is known here alone.
+
+        Raises as `turn` does.
+        """
+        if plan_id not in self._owned:
+            return
+        async with self.turn(plan_id):
+            plan = self._plan_store.plan(plan_id)
+            rests = plan.status in ("pending_approval", "rejected", "paused")
+            goes_on = do.is_answered(plan) or has_open_work(plan)
+            staged = any(call.fates & _STAGED for step in plan.steps for call in step.tools_executed)
+            if rests and not goes_on and not staged and not self._jobs.names(f"step:{plan_id}:"):
+                await self._stop_work(plan_id)
+                self._ledger.give_back([plan_id])
+                self._owned.discard(plan_id)
+                self._plan_store.forget(plan_id)
 
     def forget(self, plan_id: PlanId) -> None:
         """Remove a plan that was deleted or is let go of."""
