@@ -258,12 +258,3 @@ async def test_keys_of_the_environment_reach_every_session_and_no_command(
         await client.open(folder)
         await client.open(folder)
         assert found == ["sk-secret", "sk-secret"] and "OPENAI_API_KEY" not in os.environ
-
-
-async def test_servers_of_a_client_are_kept_for_who_connects_to_them(folder: Path) -> None:
-    servers = [{"name": "tools", "command": "/bin/tools", "args": ["--stdio"], "env": []}]
-    async with connected(trusts=[folder]) as client:
-        await client.open(folder, mcpServers=servers)
-        assert client.agent is not None
-        (session,) = client.agent.sessions.values()
-        assert [each.name for each in session.mcp_servers] == ["tools"]

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
+from acp import schema
+
 from planloom.acp import commands, shown
 from planloom.acp.attachments import Prompt, prompt_of
 from planloom.acp.client import CannotAsk, Client
@@ -26,6 +28,7 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import ENDED, Plan
 from planloom.domain.values import PlanId, SessionId, Uri
 from planloom.execution.jobs import Jobs, only_logged
+from planloom.mcp_servers.entries import of_json
 from planloom.models.kept_keys import keys_file
 from planloom.service.requests import Attached, CreateRequest, StreamDelta
 from planloom.serving.configuration import of_connection
@@ -63,7 +66,7 @@ _REPLAYED: Final = 20
 
 
 class Opened(NamedTuple):
-    """What a client opens a session with. `mcp_servers` are those that it names, for whoever connects to them."""
+    """What a client opens a session with. `mcp_servers` are those that it names."""
 
     session_id: SessionId
     folders: tuple[Path, ...]
@@ -122,6 +125,8 @@ class AcpSession:
             source_of=configuration.source_of,
             session_id=self.session_id,
             environment=environment,
+            ask_proposal=self._trust.ask_server,
+            mcp_servers=tuple(of_json(dict(map(_stated, self.mcp_servers)), self.view.roots.folders[0].path)),
         )
         self.app = await (make or open_application)(context)
         self._updates = Updates(self.app, self.send, self.words)
@@ -433,3 +438,13 @@ class AcpSession:
 
 class _Interrupted(Exception):
     """The prompt was cancelled."""
+
+
+def _stated(server: Any) -> tuple[str, dict[str, Any]]:
+    """A server that a client names, as files of folders write it; one that speaks the old SSE has no form."""
+    if isinstance(server, schema.McpServerStdio):
+        given = {each.name: each.value for each in server.env}
+        return server.name, {"command": server.command, "args": server.args, "env": given}
+    if isinstance(server, schema.HttpMcpServer):
+        return server.name, {"url": server.url, "headers": {each.name: each.value for each in server.headers}}
+    return server.name, {}

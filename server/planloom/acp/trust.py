@@ -88,3 +88,30 @@ class Trust:
                 logger.warning("%s", error.message)
         self._undecided = []
         app.set_trusted(chosen == _YES)
+
+    async def ask_server(self, name: str, line: str, folder: str) -> bool | None:
+        """Whether the person lets an MCP server be used that the client or a folder names; None if they dismiss it."""
+        t = self._words
+        text = t(
+            "Planloom: use the MCP server {0} in {1}? Models may call its tools, and you are asked each time.\n\n{2}",
+            name,
+            folder,
+            line,
+        )
+        about = schema.ToolCallUpdate(
+            tool_call_id=f"ask-server-{name}",
+            title=shown.title(t("Use the MCP server {0}?", name)),
+            kind="other",
+            status="pending",
+            content=list(shown.content(text)),
+        )
+        options = [
+            schema.PermissionOption(option_id=_YES, name=t("Use it"), kind="allow_always"),
+            schema.PermissionOption(option_id="no", name=t("Do not use it"), kind="reject_always"),
+        ]
+        try:
+            chosen = await self._client.ask(self._session_id, about, options)
+        except (CannotAsk, ConnectionError) as error:
+            logger.info("The client does not ask about a server: %s", error)
+            return None
+        return None if chosen is None else chosen == _YES

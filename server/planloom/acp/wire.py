@@ -167,7 +167,7 @@ def announced() -> Json:
         "agentCapabilities": {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": True, "sse": True},
+            "mcpCapabilities": {"http": True, "sse": False},
             "sessionCapabilities": {"close": {}, "additionalDirectories": {}},
         },
         "agentInfo": {"name": "planloom", "title": "Planloom", "version": VERSION},

@@ -126,6 +126,11 @@ def _of_file(path: Path, field: str, folder: Path) -> Iterator[Entry]:
         stated = json.loads(path.read_text(encoding="utf-8"))[field]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return
+    yield from of_json(stated, folder)
+
+
+def of_json(stated: Any, folder: Path) -> Iterator[Entry]:
+    """The servers that are proposed for a folder, by name: `command`, `args` and `env`, or `url` and `headers`."""
     for name, value in stated.items() if isinstance(stated, dict) else ():
         shown = re.sub(r"[^a-z0-9-]+", "-", str(name).casefold()).strip("-")[:24]
         if isinstance(value, dict) and _NAME.fullmatch(shown) and (entry := _of_json(shown, value, folder)):

@@ -40,13 +40,22 @@ class McpServers:
     """`ExternalTools` for a session. Nothing is started, and nothing of a folder read, before a plan needs it."""
 
     def __init__(
-        self, session: Session, folder: Path, environment: Mapping[str, str], ask: AskProposal | None = None
+        self,
+        session: Session,
+        folder: Path,
+        environment: Mapping[str, str],
+        ask: AskProposal | None = None,
+        named: tuple[Entry, ...] = (),
     ) -> None:
-        """`folder` is one of our own, for the homes of the servers. Without `ask` no proposal is taken anew."""
+        """`folder` is one of our own, for the homes of the servers. Without `ask` no proposal is taken anew.
+
+        `named` are proposals of the client, which may have them from a folder.
+        """
         self._session = session
         self._folder = folder
         self._environment = environment
         self._ask = ask
+        self._named = named
         self._servers: dict[str, Server] = {}
         self._proposals: tuple[Entry, ...] = ()
         self._dismissed: set[str] = set()
@@ -133,7 +142,8 @@ class McpServers:
         roots = [root.path for root in self._session.view.roots.folders if not root.is_virtual]
         accepted: dict[str, Entry] = {}
         for root in roots:
-            for entry in await asyncio.to_thread(proposed, root):
+            named = tuple(each for each in self._named if each.folder == root)
+            for entry in (*named, *await asyncio.to_thread(proposed, root)):
                 decided = await asyncio.to_thread(decisions.are_kept, entry.digest)
                 if decided is None and self._ask is not None and entry.digest not in self._dismissed:
                     decided = await self._ask(entry.name, entry.line, str(root))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from planloom.domain.values import SessionId
 from planloom.languages.language import Languages
+from planloom.mcp_servers.entries import Entry
 from planloom.mcp_servers.servers import AskProposal, McpServers
 from planloom.models.kept_keys import KeptKeys, keys_file
 from planloom.models.providers.editor_model import EditorCompletion
@@ -31,6 +32,7 @@ class ApplicationContext(NamedTuple):
     extension declares one. `source_of` returns the source of a setting's current value, or None for the default.
     `session_id` is that of a session which goes on. `environment` has the keys: that of the process, as it was when it
     started. `ask_proposal` asks the user about an MCP server that a folder proposes; None if nobody can be asked.
+    `mcp_servers` are proposals of the client.
     """
 
     settings: Settings
@@ -45,6 +47,7 @@ class ApplicationContext(NamedTuple):
     session_id: SessionId | None = None
     environment: Mapping[str, str] = os.environ
     ask_proposal: AskProposal | None = None
+    mcp_servers: tuple[Entry, ...] = ()
 
 
 MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
@@ -72,7 +75,9 @@ async def open_application(context: ApplicationContext) -> Application:
         base_url_is_users=lambda: context.source_of("model.baseUrl") in _FROM_USER,
         traces_are_users=lambda: context.source_of("storage.traces") in _FROM_USER,
         language=lambda session: Languages(session, folder / "languages"),
-        external=lambda session: McpServers(session, folder / "mcp", environment, context.ask_proposal),
+        external=lambda session: McpServers(
+            session, folder / "mcp", environment, context.ask_proposal, context.mcp_servers
+        ),
         session_id=context.session_id,
     )
     app.models.redact(logging.getLogger().handlers)
