@@ -63,22 +63,8 @@ class Trust:
             " and makes the changes and runs the commands that you allow. Else it only reads.",
             names,
         )
-        about = schema.ToolCallUpdate(
-            tool_call_id="ask-trust",
-            title=shown.title(t("Trust {0}?", names)),
-            kind="other",
-            status="pending",
-            content=list(shown.content(text)),
-        )
-        options = [
-            schema.PermissionOption(option_id=_YES, name=t("Trust"), kind="allow_always"),
-            schema.PermissionOption(option_id="read", name=t("Only read"), kind="reject_always"),
-        ]
-        try:
-            chosen = await self._client.ask(self._session_id, about, options)
-        except (CannotAsk, ConnectionError) as error:
-            logger.info("The client does not ask about trust: %s", error)
-            return
+        answers = {_YES: t("Trust"), "read": t("Only read")}
+        chosen = await self._chosen("ask-trust", t("Trust {0}?", names), text, answers)
         if chosen is None:
             return
         for folder in self._undecided:
@@ -98,20 +84,27 @@ class Trust:
             folder,
             line,
         )
+        answers = {_YES: t("Use it"), "no": t("Do not use it")}
+        chosen = await self._chosen(f"ask-server-{name}", t("Use the MCP server {0}?", name), text, answers)
+        return None if chosen is None else chosen == _YES
+
+    async def _chosen(self, ident: str, title: str, text: str, answers: dict[str, str]) -> str | None:
+        """The answer of the person, of which the first allows; None if they dismiss the question, or are not asked."""
         about = schema.ToolCallUpdate(
-            tool_call_id=f"ask-server-{name}",
-            title=shown.title(t("Use the MCP server {0}?", name)),
+            tool_call_id=ident,
+            title=shown.title(title),
             kind="other",
             status="pending",
             content=list(shown.content(text)),
         )
         options = [
-            schema.PermissionOption(option_id=_YES, name=t("Use it"), kind="allow_always"),
-            schema.PermissionOption(option_id="no", name=t("Do not use it"), kind="reject_always"),
+            schema.PermissionOption(
+                option_id=answer, name=name, kind="allow_always" if answer == _YES else "reject_always"
+            )
+            for answer, name in answers.items()
         ]
         try:
-            chosen = await self._client.ask(self._session_id, about, options)
+            return await self._client.ask(self._session_id, about, options)
         except (CannotAsk, ConnectionError) as error:
-            logger.info("The client does not ask about a server: %s", error)
+            logger.info("The client does not ask: %s", error)
             return None
-        return None if chosen is None else chosen == _YES
