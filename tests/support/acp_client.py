@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from planloom.acp.agent import Agent
 from planloom.acp.wire import Wire
 from planloom.execution.session import Session
 from planloom.models.port import Model
+from planloom.private_process import forget_variables
+from planloom.providers import SECRET_VARIABLES
 from planloom.service.application import Application
 from planloom.serving.opening import ApplicationContext, MakeApplication
 from planloom.serving.process import CommandLine
@@ -103,7 +106,9 @@ class AcpClient:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def _begin(self) -> None:
-        self.agent = Agent(self._wire, self._options, self._make)
+        # What else a server does at that moment holds for its whole process, which here is that of the tests.
+        forget = partial(forget_variables, SECRET_VARIABLES)
+        self.agent = Agent(self._wire, self._options, self._make, forget)
         self.agent.start()
 
     # The agent's pipe.

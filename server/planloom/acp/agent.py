@@ -47,11 +47,17 @@ class Agent:
     """One client's agent. Its connection is that of the library."""
 
     def __init__(
-        self, wire: Wire, options: CommandLine, make_application: MakeApplication | None = None
+        self,
+        wire: Wire,
+        options: CommandLine,
+        make_application: MakeApplication | None = None,
+        on_loaded: Callable[[], None] = lambda: None,
     ) -> None:
+        """`on_loaded` is called when everything is imported, and before a command can run."""
         self._wire = wire
         self._options = options
         self._make_application = make_application
+        self._on_loaded = on_loaded
         # With the keys, which are taken out of that of the process before a command can run.
         self._environment = dict(os.environ)
         self._connection = Connection(self._answer, wire.messages, listening=False)
@@ -63,7 +69,7 @@ class Agent:
     def start(self) -> None:
         """Begin to answer."""
         self._log_path = process.log_to_file(self._options.log_file, self._options.log_level)
-        process.loaded()
+        self._on_loaded()
         self._jobs.start("messages", self._connection.main_loop())
 
     async def close(self) -> None:

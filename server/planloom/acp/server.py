@@ -39,7 +39,7 @@ def acp(argv: Sequence[str], make_application: MakeApplication | None = None) ->
     def begin() -> None:
         from planloom.acp.agent import Agent
 
-        agents.append(Agent(wire, options, make_application))
+        agents.append(Agent(wire, options, make_application, process.loaded))
         agents[0].start()
 
     def end(code: int) -> None:
