@@ -26,6 +26,7 @@ from bench.figures import Figure, Measured, main
 from planloom.domain.changes import Changeset, EditFile
 from planloom.domain.problems import Judged
 from planloom.domain.values import Args
+from planloom.languages import spoken
 from planloom.languages.language import Languages
 from planloom.languages.server import Server
 from planloom.languages.servers import Servers
@@ -199,10 +200,10 @@ class Probe:
 
         async def change() -> float:
             self._server.show({self._uri: before})
-            await self._server.diagnostics(self._uri)
+            await spoken.problems(self._server.ask, self._uri)
             began = time.perf_counter()
             self._server.show({self._uri: text})
-            await self._server.diagnostics(self._uri)
+            await spoken.problems(self._server.ask, self._uri)
             return (time.perf_counter() - began) * 1000
 
         return await self._server.within(LONG, change)

@@ -118,7 +118,7 @@ async def test_what_is_there_and_what_is_missing_is_reported(tmp_path: Path) -> 
 async def test_changes_of_the_disk_that_nobody_tells_of_are_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planloom.languages.servers._SECONDS_BETWEEN_LOOKS", 0.0)
+    monkeypatch.setattr("planloom.languages.server._SECONDS_BETWEEN_LOOKS", 0.0)
     async with scripted(tmp_path, "pulls", {"a.txt": "one\n", "b.txt": "one\n"}) as found:
         assert await lines(found, "a.txt", "bad\n") == ["1 error bad thing"]
         (running,) = found.languages._servers._servers.values()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -20,15 +20,11 @@ from pygls.lsp.client import LanguageClient
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 
-from planloom.languages.limits import MOST_MEMORY, ServerGone
+from planloom.languages.limits import MOST_AT_ONCE, MOST_MESSAGE, ServerGone
 from planloom.tools.confinement.confined_command import Prepared
 from planloom.tools.processes.server_process import ServerProcess
 from planloom.version import VERSION
 
-MOST_MESSAGE: Final = 32 << 20
-"""The most bytes of one message of a language server."""
-MOST_AT_ONCE: Final = 128 << 20
-"""The most bytes that a language server may send between two questions; one that sends more is ended."""
 CAPABILITIES: Final = types.ClientCapabilities(
     workspace=types.WorkspaceClientCapabilities(
         configuration=True,
@@ -124,12 +120,9 @@ class _Bounded:
 class Client:
     """A language server's process and the messages from and to it, from `start` to `end`."""
 
-    def __init__(
-        self, settings: Mapping[str, Any], on_diagnostics: Callable[[str, int | None, Any], None]
-    ) -> None:
-        """`settings` answer `workspace/configuration`; `on_diagnostics` gets what is published: URI, version, items."""
+    def __init__(self, on_diagnostics: Callable[[str, int | None, Any], None]) -> None:
+        """`on_diagnostics` gets what is published: URI, version, items."""
         self._client = LanguageClient("planloom", VERSION, protocol_cls=_Messages)
-        self._settings = settings
         self._on_diagnostics = on_diagnostics
         self._process: ServerProcess | None = None
         self._reader: _Bounded | None = None
@@ -140,7 +133,7 @@ class Client:
 
     async def start(self, ready: Prepared, folder: str) -> None:
         """Start the process. Raises OSError."""
-        self._process = await ServerProcess.start(ready, folder, MOST_MEMORY)
+        self._process = await ServerProcess.start(ready, folder)
         self._client.protocol.set_writer(self._process.stdin)
         self._reader = _Bounded(self._process.stdout)
         self._reading = asyncio.create_task(self._read(self._reader))
@@ -216,9 +209,9 @@ class Client:
                 self._on_diagnostics(params["uri"], known, params.get("diagnostics"))
 
         def configuration(params: Any) -> list[Any]:
+            # The defaults of the server hold.
             items = params.get("items") if isinstance(params, dict) else None
-            sections = [each.get("section") if isinstance(each, dict) else None for each in items or ()]
-            return [self._settings.get(section) if section else None for section in sections]
+            return [None for _ in items or ()]
 
         def apply_edit(_: Any) -> dict[str, Any]:
             return {"applied": False, "failureReason": "Changes are made by the plan alone."}

@@ -1,154 +1,188 @@
-"""Compares the problems of a text before and after a change by what they mean: one that has only moved is not new."""
+"""Judges a change by one language server: its problems with the change, beside those without it."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from typing import Final, NamedTuple
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
+from planloom.domain.changes import sha256
 from planloom.domain.problems import NewProblem
-from planloom.domain.text.lines import changed_blocks, split_lines
 from planloom.domain.values import Uri
+from planloom.languages import spoken
+from planloom.languages.comparing import Side, new_problems, rename_of, touched_lines
+from planloom.languages.server import Server
+from planloom.languages.texts import text_on_disk
 from planloom.workspace.editor import Diagnostic
+from planloom.workspace.language import NotKnown, Symbol
 
-_MEASURED: Final = ("error", "warning")
-_LINE: Final = re.compile(r"\bline \d+|:\d+(?::\d+)?")
-"""Where another thing is, in the words of a message."""
-_WORD: Final = re.compile(r"\w+")
-_TOKEN: Final = re.compile(r"\w+|\W")
+_MOST_KEPT: Final = 64
+_MOST_USERS: Final = 12
+"""How many other files that use what a change declares anew are judged with it."""
+_MOST_DECLARATIONS: Final = 6
+_DECLARED: Final = frozenset(
+    [
+        "function",
+        "method",
+        "class",
+        "interface",
+        "struct",
+        "enum",
+        "constant",
+        "variable",
+        "property",
+        "field",
+    ]
+)
 
 
-class Side(NamedTuple):
-    """A text and its problems."""
+class _Known(NamedTuple):
+    """What a server said of a file among certain texts."""
 
-    text: str
+    state: tuple[Any, ...]
     problems: tuple[Diagnostic, ...]
+    symbols: tuple[Symbol, ...]
 
 
-class Rename(NamedTuple):
-    """A name for which another one is written wherever a change touches the text."""
+class Change(NamedTuple):
+    """What one server judges: its files, each with the name that it had before, and the texts on both sides.
 
-    old: str
-    new: str
-
-    def by_new_name(self, message: str) -> str:
-        """A message with the new name for the old one."""
-        return re.sub(rf"\b{re.escape(self.old)}\b", self.new, message)
-
-
-class _Meaning(NamedTuple):
-    severity: str
-    source: str | None
-    code: str | None
-    words: str
-
-
-def new_problems(
-    uri: Uri, before: Side, after: Side, unseen: Collection[str] = (), rename: Rename | None = None
-) -> list[NewProblem]:
-    """The errors and warnings of a text that it did not have before, errors first.
-
-    A problem is an old one if there was one that says the same, by the new name of what is renamed, or on an unchanged
-    line one of the same rule. `unseen` are names of files that the server cannot know yet: what a line with such a name
-    is blamed for is not told.
+    `unseen` are names of new files, which the server cannot know yet.
     """
-    old, new = _measured(before), _measured(after)
-    if rename is not None:
-        old = [each.model_copy(update={"message": rename.by_new_name(each.message)}) for each in old]
-    vanished = Counter(map(_meaning, old))
-    vanished.subtract(map(_meaning, new))
-    if not any(count < 0 for count in vanished.values()):
+
+    server: Server
+    files: Mapping[Uri, Uri]
+    before: Mapping[Uri, str]
+    after: Mapping[Uri, str]
+    unseen: frozenset[str]
+
+
+class Judge:
+    """Judges changes, and keeps what was said of the last texts: a step changes the same file again and again."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[Server, Uri], _Known] = OrderedDict()
+        self._judged: OrderedDict[tuple[Any, ...], tuple[NewProblem, ...]] = OrderedDict()
+
+    async def problems(self, change: Change, seconds: float) -> tuple[list[NewProblem], str]:
+        """The new problems, and why something is not known, as a sentence; empty if all is."""
+        found: list[NewProblem] = []
+        try:
+            await change.server.within(seconds, lambda: self._judge(change, found))
+        except NotKnown as unknown:
+            # The server may still be at it.
+            return [*found], str(unknown)
+        return found, ""
+
+    async def _judge(self, change: Change, found: list[NewProblem]) -> None:
+        server, before, after = change.server, change.before, change.after
+        await server.look_at_disk()
+        state = (
+            server.generation,
+            *sorted((uri, sha256(text)) for uri, text in before.items() if server.serves(uri)),
+        )
+        key = (server, state, *((uri, sha256(after[uri])) for uri in change.files))
+        if key in self._judged:
+            self._judged.move_to_end(key)
+            found += self._judged[key]
+            return
+        known = {
+            name: await self._before(change, name, state) for name in change.files.values() if name in before
+        }
+        server.show(after)
+        asked = asyncio.gather(*(spoken.problems(server.ask, uri) for uri in change.files))
+        # The server works while the texts are compared.
+        await asyncio.sleep(0)
+        declared = _declared(change, known)
+        sides = [
+            (
+                uri,
+                Side(before[name], known[name].problems) if name in known else Side("", ()),
+                Side(after[uri], problems),
+            )
+            for (uri, name), problems in zip(change.files.items(), await asked, strict=True)
+        ]
+        found += _compared(change, sides)
+        found += await self._judge_users(change, declared[:_MOST_DECLARATIONS])
+        self._judged[key] = tuple(found)
+        _bound(self._judged)
+
+    async def _before(self, change: Change, name: Uri, state: tuple[Any, ...]) -> _Known:
+        """What the server says of a file without the change."""
+        server = change.server
+        kept = self._known.get((server, name))
+        if kept is None or kept.state != state:
+            server.show(change.before)
+            problems = await spoken.problems(server.ask, name)
+            symbols: tuple[Symbol, ...] = ()
+            with suppress(NotKnown):
+                symbols = await spoken.symbols(server.ask, name)
+            kept = self._known[server, name] = _Known(state, problems, symbols)
+            _bound(self._known)
+        return kept
+
+    async def _judge_users(self, change: Change, declared: Sequence[tuple[Uri, Symbol]]) -> list[NewProblem]:
+        """The new problems of other files that use what the change declares anew, or no more."""
+        server = change.server
+        users: dict[Uri, None] = {}
+        for name, symbol in declared:
+            server.show(change.before)
+            places = await spoken.nearby(server.ask, "references", name, symbol.name_range.start)
+            users |= dict.fromkeys(each.uri for each in places if each.uri not in change.files)
+        texts = {
+            uri: text
+            for uri in [*users][:_MOST_USERS]
+            if server.serves(uri) and (text := change.after.get(uri) or await text_on_disk(uri)) is not None
+        }
+        if not texts:
+            return []
+        server.show({**texts, **change.before})
+        before = {uri: await spoken.problems(server.ask, uri) for uri in texts}
+        server.show({**texts, **change.after})
+        for uri in texts:
+            server.look_again(uri)
+        return _compared(
+            change,
+            [
+                (uri, Side(text, before[uri]), Side(text, await spoken.problems(server.ask, uri)))
+                for uri, text in texts.items()
+            ],
+        )
+
+
+def _declared(change: Change, known: Mapping[Uri, _Known]) -> list[tuple[Uri, Symbol]]:
+    """The symbols whose declarations a change touches, each with its file."""
+    found: list[tuple[Uri, Symbol]] = []
+    for uri, name in change.files.items():
+        symbols = [each for each in known[name].symbols if each.kind in _DECLARED] if name in known else []
+        if symbols:
+            touched = [*touched_lines(change.before[name], change.after[uri])]
+            found += ((name, each) for each in symbols if any(_declares(each, lines) for lines in touched))
+    return found
+
+
+def _compared(change: Change, sides: Sequence[tuple[Uri, Side, Side]]) -> list[NewProblem]:
+    """The problems that are new on the second of two sides. What a rename has only renamed is an old one."""
+    found = [each for side in sides for each in new_problems(*side, change.unseen)]
+    if not found:
         return []
-    lines = split_lines(after.text)
-    moved = _Lines(split_lines(before.text), lines)
-    rules = Counter(
-        (each.range.start.line, each.source, each.code) for each in old if vanished[_meaning(each)] > 0
-    )
-    surplus = Counter({meaning: -count for meaning, count in vanished.items() if count < 0})
-    found: list[NewProblem] = []
-    for each in sorted(
-        new, key=lambda each: (not moved.is_changed(each.range.start.line), each.range.start.line)
-    ):
-        meaning, line = _meaning(each), each.range.start.line
-        if surplus[meaning] <= 0:
-            continue
-        surplus[meaning] -= 1
-        was = moved.before(line)
-        if was is not None and rules[was, each.source, each.code] > 0:
-            rules[was, each.source, each.code] -= 1
-            continue
-        words = set(_WORD.findall(lines[line])) if line < len(lines) else set()
-        if words.isdisjoint(unseen):
-            found.append(_named(uri, each))
-    return sorted(found, key=lambda each: (each.severity != "error", each.line))
+    texts = ((change.before.get(name, ""), change.after[uri]) for uri, name in change.files.items())
+    rename = rename_of(texts)
+    if rename is None:
+        return found
+    return [each for side in sides for each in new_problems(*side, change.unseen, rename)]
 
 
-def rename_of(texts: Iterable[tuple[str, str]]) -> Rename | None:
-    """What a change of texts, each before and after, renames; None if it does anything else.
-
-    A rename is at two places at least, since a single one may be another name, and gives a name that was not there.
-    """
-    places: list[tuple[str, str]] = []
-    befores: list[str] = []
-    for before, after in texts:
-        old, new = split_lines(before), split_lines(after)
-        befores.append(before)
-        for block in changed_blocks(old, new):
-            was = _TOKEN.findall("".join(old[block.before_start : block.before_end]))
-            now = _TOKEN.findall("".join(new[block.after_start : block.after_end]))
-            if len(was) != len(now):
-                return None
-            places += [pair for pair in zip(was, now, strict=True) if pair[0] != pair[1]]
-    if len(places) < 2 or len(set(places)) > 1:
-        return None
-    old_name, new_name = places[0]
-    is_name = old_name.isidentifier() and new_name.isidentifier()
-    is_new = not any(re.search(rf"\b{new_name}\b", before) for before in befores) if is_name else False
-    return Rename(old_name, new_name) if is_new else None
+def _declares(symbol: Symbol, lines: range) -> bool:
+    """Whether changed or added lines are among those in which something is declared, with its first parameters."""
+    last = min(symbol.name_range.end.line + 1, symbol.range.end.line)
+    if not lines:
+        return symbol.range.start.line < lines.start <= last
+    return symbol.range.start.line < lines.stop and lines.start <= last
 
 
-def _measured(side: Side) -> list[Diagnostic]:
-    return [each for each in side.problems if each.severity in _MEASURED]
-
-
-def _meaning(each: Diagnostic) -> _Meaning:
-    return _Meaning(each.severity, each.source, each.code, _LINE.sub("", each.message))
-
-
-def _named(uri: Uri, each: Diagnostic) -> NewProblem:
-    return NewProblem(
-        uri=uri,
-        line=each.range.start.line,
-        severity="error" if each.severity == "error" else "warning",
-        message=each.message,
-        source=each.source,
-        code=each.code,
-    )
-
-
-class _Lines:
-    """Which lines of a text are those of another one."""
-
-    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
-        self._blocks = changed_blocks(before, after)
-
-    def is_changed(self, line: int) -> bool:
-        """Whether a line of the later text is new."""
-        return any(block.after_start <= line < block.after_end for block in self._blocks)
-
-    def before(self, line: int) -> int | None:
-        """The line of the earlier text that a line of the later one is; None if it is new."""
-        if self.is_changed(line):
-            return None
-        moved = 0
-        for block in self._blocks:
-            if block.after_end <= line:
-                moved = block.before_end - block.after_end
-        return line + moved
-
-
-def touched_lines(before: str, after: str) -> Iterable[range]:
-    """The lines of the earlier text that are changed; empty where lines are only added before one."""
-    for block in changed_blocks(split_lines(before), split_lines(after)):
-        yield range(block.before_start, block.before_end)
+def _bound(kept: OrderedDict[Any, Any]) -> None:
+    while len(kept) > _MOST_KEPT:
+        kept.popitem(last=False)

@@ -17,7 +17,7 @@ from planloom.languages import spoken
 from planloom.languages.servers import Servers, Work
 from planloom.languages.table import SUFFIXES
 from planloom.languages.texts import text_on_disk
-from planloom.workspace.editor import EditorSilent, FileDiagnostics, LanguageMethod
+from planloom.workspace.editor import Diagnostic, EditorSilent, FileDiagnostics, LanguageMethod
 from planloom.workspace.language import (
     CodeAction,
     CodeChange,
@@ -101,8 +101,11 @@ class Languages:
         keys = tuple(map(normalized, uris))
         if not all(map(self.judges, keys)):
             raise NotKnown("There is no language server for such files.")
-        found = [await self._servers.diagnostics(key, texts, ASK_SECONDS) for key in keys]
+        found = [await self._problems(key, texts) for key in keys]
         return tuple(FileDiagnostics(uri, items) for uri, items in zip(uris, found, strict=True))
+
+    async def _problems(self, uri: Uri, texts: Texts) -> tuple[Diagnostic, ...]:
+        return await self._servers.ask(uri, texts, lambda ask, _: spoken.problems(ask, uri), ASK_SECONDS)
 
     async def judge(self, changes: Changeset, under: Texts, seconds: float) -> Judged | None:
         """The problems that changes would bring."""

@@ -1,11 +1,13 @@
-"""The bounds of a language server, and its end."""
+"""The bounds of what a language server sends, and its end."""
 
 from __future__ import annotations
 
 from typing import Final
 
-MOST_MEMORY: Final = 2 << 30
-"""The most bytes of memory of a language server, with all that it has started."""
+MOST_MESSAGE: Final = 32 << 20
+"""The most bytes of one message of a language server."""
+MOST_AT_ONCE: Final = 128 << 20
+"""The most bytes that a language server may send between two questions; one that sends more is ended."""
 
 
 class ServerGone(Exception):

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from lsprotocol import types
 
 from planloom.domain.changes import sha256
 from planloom.domain.values import Sha256, Uri
+from planloom.languages import tsserver
 from planloom.languages.finding import Found
 from planloom.languages.limits import ServerGone
+from planloom.languages.texts import Stamps, differences, stamps
 from planloom.tools.confinement.confined_command import Prepared
 from planloom.version import VERSION
-from planloom.workspace.language import NotKnown
+from planloom.workspace.language import NotKnown, ServerState
 from planloom.workspace.paths.uris import from_path, normalized, to_path
 
 if TYPE_CHECKING:
@@ -31,13 +34,10 @@ MOST_STARTS: Final = 2
 _QUIET_SECONDS: Final = 0.25
 """How long published diagnostics without a version must stay the same before they count as those of the text."""
 _QUIET_LATER_SECONDS: Final = 0.1
-_TSSERVER: Final = "typescript.tsserverRequest"
-"""The command by which typescript-language-server passes a question on."""
-_CATEGORIES: Final = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
+_SECONDS_BETWEEN_LOOKS: Final = 0.5
 
 Prepare = Callable[[Found, Path], Prepared]
 """Prepares the process of a server in its folder, confined. Blocks on file I/O; may raise OSError and NotKnown."""
-State = Literal["ready to start", "starting", "running", "given up", "not started"]
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Server:
     def __init__(self, found: Found, root: Path, prepare: Prepare) -> None:
         self.found = found
         self.root = root
-        self.state: State = "ready to start"
+        self.state: ServerState = "ready to start"
         self.why = ""
         """Why it is given up, or was restarted, as a sentence."""
         self.generation = 0
@@ -70,6 +70,8 @@ class Server:
         self._can: Mapping[str, Any] = {}
         self._starts = 0
         self._lock = asyncio.Lock()
+        self._on_disk: Stamps | None = None
+        self._looked_at = 0.0
         self._open: dict[Uri, _Open] = {}
         self._versions = 0
         self._published: dict[Uri, _Published] = {}
@@ -117,9 +119,11 @@ class Server:
     async def ask(self, method: str, params: Any) -> Any:
         """The result of a request, within `within`. Raises NotKnown."""
         if method == types.TEXT_DOCUMENT_DIAGNOSTIC and not self.can(method):
-            uri = params["textDocument"]["uri"]
-            asked = self._asks_tsserver()
-            return {"items": await (self._of_tsserver(uri) if asked else self._published_for(uri))}
+            uri, ask = params["textDocument"]["uri"], self._running().ask
+            can_be_asked = tsserver.can_be_asked(self._can)
+            return {
+                "items": await (tsserver.diagnostics(ask, uri) if can_be_asked else self._published_for(uri))
+            }
         if not self.can(method):
             raise NotKnown(f"{self.name} cannot tell that.")
         try:
@@ -133,17 +137,15 @@ class Server:
         return provider is None or self._can.get(provider) not in (None, False)
 
     def show(self, texts: Mapping[Uri, str]) -> None:
-        """Have just these texts open, those of files that are not on disk first: others may name them.
-
-        Those of other languages are left out. Called within `within`.
-        """
-        client = self._running()
+        """Have just these texts open. Those of other languages are left out. Called within `within`."""
+        client, on_disk = self._running(), self._on_disk or {}
         wanted = {uri: text for uri, text in texts.items() if self.serves(uri)}
         for uri in [uri for uri in self._open if uri not in wanted]:
             del self._open[uri]
             self._published.pop(uri, None)
             client.notify(types.TEXT_DOCUMENT_DID_CLOSE, {"textDocument": {"uri": uri}})
-        for uri, text in wanted.items():
+        # Files that are not on disk come first: others may name them.
+        for uri, text in sorted(wanted.items(), key=lambda each: to_path(each[0]) in on_disk):
             is_open, found = self._open.get(uri), sha256(text)
             if is_open is not None and is_open.sha256 == found:
                 continue
@@ -157,21 +159,22 @@ class Server:
             else:
                 self._change(client, uri, text)
 
-    def changed_on_disk(self, changes: Iterable[tuple[Path, types.FileChangeType]]) -> None:
-        """Tell of files that were created, changed or deleted. Called within `within`."""
+    async def look_at_disk(self) -> None:
+        """Tell the server which files were created, changed or deleted since the last look. Called within `within`."""
+        before = self._on_disk
+        if before is not None and time.monotonic() - self._looked_at < _SECONDS_BETWEEN_LOOKS:
+            return
+        self._on_disk = await asyncio.to_thread(stamps, self.root, frozenset(self.found.kind.languages))
+        self._looked_at = time.monotonic()
+        changes = [] if before is None else differences(before, self._on_disk)
         told = [{"uri": from_path(path), "type": kind.value} for path, kind in changes]
         if told:
             self.generation += 1
             self._running().notify(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, {"changes": told})
 
-    async def diagnostics(self, uri: Uri) -> Any:
-        """The diagnostics of a text that is open, as the server sends them. Raises NotKnown. Called within `within`."""
-        answer = await self.ask(types.TEXT_DOCUMENT_DIAGNOSTIC, {"textDocument": {"uri": uri}})
-        return answer.get("items") if isinstance(answer, dict) else None
-
     def look_again(self, uri: Uri) -> None:
         """Have the problems of an open text told anew, since another one has changed. Called within `within`."""
-        if self.can(types.TEXT_DOCUMENT_DIAGNOSTIC) or self._asks_tsserver():
+        if self.can(types.TEXT_DOCUMENT_DIAGNOSTIC) or tsserver.can_be_asked(self._can):
             return
         self._versions += 1
         text = self._open[uri].text
@@ -184,23 +187,6 @@ class Server:
         client.notify(
             types.TEXT_DOCUMENT_DID_CHANGE, {"textDocument": changed, "contentChanges": [{"text": text}]}
         )
-
-    def _asks_tsserver(self) -> bool:
-        commands = self._can.get("executeCommandProvider")
-        return isinstance(commands, dict) and _TSSERVER in (commands.get("commands") or ())
-
-    async def _of_tsserver(self, uri: Uri) -> list[Any]:
-        """The problems that TypeScript's own server tells when it is asked, in the form of LSP.
-
-        typescript-language-server publishes in parts, without a version, and not at all what has not changed.
-        """
-        found: list[Any] = []
-        for question in ("syntacticDiagnosticsSync", "semanticDiagnosticsSync"):
-            params = {"command": _TSSERVER, "arguments": [question, {"file": uri}]}
-            answer = await self._running().ask(types.WORKSPACE_EXECUTE_COMMAND, params)
-            body = answer.get("body") if isinstance(answer, dict) else None
-            found += map(_of_tsserver, body if isinstance(body, list) else ())
-        return found
 
     async def _published_for(self, uri: Uri) -> Any:
         """The diagnostics that a server publishes by itself, once they are those of the text that is open."""
@@ -252,7 +238,7 @@ class Server:
 
         self.state = "starting"
         self._starts += 1
-        client = self._client = Client({}, self._on_published)
+        client = self._client = Client(self._on_published)
         try:
             ready = await asyncio.to_thread(self._prepare, self.found, self.root)
             await client.start(ready, str(self.root))
@@ -369,24 +355,3 @@ _PROVIDERS: Final = {
     types.TEXT_DOCUMENT_DIAGNOSTIC: "diagnosticProvider",
 }
 """What a server says of itself, by the request that it is about."""
-
-
-def _of_tsserver(raw: Any) -> Any:
-    """A diagnostic of tsserver, whose lines and columns count from 1, in the form of LSP."""
-    if not isinstance(raw, dict):
-        return None
-    start, end = (_from_one(raw.get(name)) for name in ("start", "end"))
-    return {
-        "range": {"start": start, "end": end},
-        "severity": _CATEGORIES.get(str(raw.get("category")), 1),
-        "code": raw.get("code"),
-        "source": "typescript",
-        "message": raw.get("text"),
-    }
-
-
-def _from_one(raw: Any) -> Any:
-    line, offset = (raw.get(name) if isinstance(raw, dict) else None for name in ("line", "offset"))
-    if not isinstance(line, int) or not isinstance(offset, int):
-        return None
-    return {"line": line - 1, "character": offset - 1}

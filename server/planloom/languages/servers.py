@@ -7,82 +7,49 @@ import logging
 import os
 import re
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple, TypeVar
 
 from planloom.domain.changes import Changeset, RenameFile, sha256, sides
-from planloom.domain.problems import MOST_PROBLEMS, Judged, NewProblem
+from planloom.domain.problems import MOST_PROBLEMS, Judged
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.positions import LineIndex, Position
 from planloom.domain.values import Uri
 from planloom.execution.session import Session
 from planloom.languages import spoken
 from planloom.languages.finding import Found, found, project_root
-from planloom.languages.judging import Side, new_problems, rename_of, touched_lines
-from planloom.languages.limits import MOST_MEMORY
-from planloom.languages.server import START_SECONDS, Server, State
-from planloom.languages.table import Kind, chosen
-from planloom.languages.texts import Stamps, differences, files_with, stamps, text_on_disk
+from planloom.languages.judging import Change, Judge
+from planloom.languages.server import START_SECONDS, Server
+from planloom.languages.table import chosen
+from planloom.languages.texts import files_with, stamps, text_on_disk
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.confinement.confined_command import Confined, Prepared, prepared
 from planloom.tools.confinement.places import Reach
-from planloom.workspace.editor import Diagnostic
+from planloom.tools.processes.server_process import MOST_MEMORY
 from planloom.workspace.index.programs import environment
-from planloom.workspace.language import ENCODING, NotKnown, ServerReport, Symbol, Texts
+from planloom.workspace.language import ENCODING, NotKnown, ServerReport, ServerState, Symbol, Texts
 from planloom.workspace.paths.uris import to_path
 
-MOST_DIAGNOSTICS: Final = 5_000
-_MOST_KEPT: Final = 64
-_MOST_USERS: Final = 12
-"""How many other files that use what a change declares anew are judged with it."""
-_MOST_DECLARATIONS: Final = 6
 MOST_OPENED: Final = 200
 """How many files with a name are opened at a server that is asked where it is used."""
 MOST_DECLARING: Final = 8
-_SECONDS_BETWEEN_LOOKS: Final = 0.5
 _SECONDS_FOR_PROGRAMS: Final = 60.0
 """How long it is believed that a program is there, or is not."""
-_DECLARED: Final = frozenset(
-    {
-        "function",
-        "method",
-        "class",
-        "interface",
-        "struct",
-        "enum",
-        "constant",
-        "variable",
-        "property",
-        "field",
-    }
-)
 T = TypeVar("T")
 Work = Callable[[spoken.Ask, Mapping[Uri, str]], Awaitable[T]]
 """Asks questions of LSP, with the texts that are open at whoever is asked."""
 logger = logging.getLogger(__name__)
 
 
-class _Known(NamedTuple):
-    """What a server said of a file among certain texts."""
+class _Programs(NamedTuple):
+    """The servers that were found for some settings and folders, by suffix."""
 
-    state: tuple[Any, ...]
-    problems: tuple[Diagnostic, ...]
-    symbols: tuple[Symbol, ...]
-
-
-class _Judging(NamedTuple):
-    """One judgement of one server: the files, with the name that each had before, and the texts on both sides."""
-
-    server: Server
-    files: Mapping[Uri, Uri]
-    before: Mapping[Uri, str]
-    after: Mapping[Uri, str]
-    unseen: frozenset[str]
-    problems: list[NewProblem]
+    looked_at: float
+    wanted: tuple[Any, ...]
+    by_suffix: Mapping[str, Found]
 
 
 class Servers:
@@ -95,10 +62,8 @@ class Servers:
         self._servers: dict[tuple[str, Path], Server] = {}
         self._prepared_for: set[str] = set()
         self._starting: set[asyncio.Future[None]] = set()
-        self._programs: dict[str, tuple[float, Found | None]] = {}
-        self._stamps: dict[Server, tuple[float, Stamps]] = {}
-        self._known: OrderedDict[tuple[Server, Uri], _Known] = OrderedDict()
-        self._judged: OrderedDict[tuple[Any, ...], tuple[NewProblem, ...]] = OrderedDict()
+        self._programs = _Programs(0.0, (), {})
+        self._judge = Judge()
 
     def serves(self, uri: Uri) -> bool:
         """Whether a server for such files is there, or runs. Starts nothing."""
@@ -141,8 +106,8 @@ class Servers:
                     opened[each] = text
 
         async def asking() -> T:
-            await self._tell_of_disk(server)
-            server.show(_new_first(opened))
+            await server.look_at_disk()
+            server.show(opened)
             return await work(server.ask, opened)
 
         return await server.within(seconds, asking)
@@ -154,7 +119,7 @@ class Servers:
         """
         roots = [root.path for root in self._session.view.roots.folders]
         symbols: list[Symbol] = []
-        programs = [*self._all_found()]
+        programs = [*self._all_found()] if self._session.trusted else []
         problem = (
             None if programs else NotKnown("There is no language server for the files of this workspace.")
         )
@@ -179,20 +144,6 @@ class Servers:
             raise problem
         return tuple(dict.fromkeys(symbols))
 
-    async def diagnostics(self, uri: Uri, texts: Texts, seconds: float) -> tuple[Diagnostic, ...]:
-        """The problems of a file as it is staged. Raises NotKnown."""
-        server = await self._server_of(uri)
-        opened = self._opened(texts)
-        if uri not in opened:
-            opened[uri] = await self._text(uri)
-
-        async def asking() -> tuple[Diagnostic, ...]:
-            await self._tell_of_disk(server)
-            server.show(_new_first(opened))
-            return spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
-
-        return await server.within(seconds, asking)
-
     async def judge(self, changes: Changeset, under: Texts, seconds: float) -> Judged | None:
         """The problems that changes would bring; None if no server judges any of their files."""
         before = self._opened(under)
@@ -209,15 +160,15 @@ class Servers:
                 by_server.setdefault(await self._server_of(uri), {})[uri] = moved.get(uri, uri)
         if not by_server:
             return None
-        works = [_Judging(server, files, before, after, unseen, []) for server, files in by_server.items()]
-        answers = await asyncio.gather(*(self._judge(each, seconds) for each in works))
-        problems = [problem for each in works for problem in each.problems]
+        works = [Change(server, files, before, after, unseen) for server, files in by_server.items()]
+        answers = await asyncio.gather(*(self._judge.problems(each, seconds) for each in works))
+        problems = [problem for found, _ in answers for problem in found]
         problems.sort(key=lambda each: each.severity != "error")
         return Judged(
             by=", ".join(server.name for server in by_server),
             problems=tuple(problems[:MOST_PROBLEMS]),
             total=len(problems),
-            unknown=" ".join(dict.fromkeys(filter(None, answers))) or None,
+            unknown=" ".join(dict.fromkeys(unknown for _, unknown in answers if unknown)) or None,
         )
 
     def reports(self) -> tuple[ServerReport, ...]:
@@ -227,7 +178,7 @@ class Servers:
         kinds = chosen(settings.servers) if settings.enabled else ()
         known = frozenset(suffix for kind in kinds for suffix in kind.languages)
         present = {path.suffix for root in roots for path in stamps(root, known)}
-        found = [*self._all_found(trusted=True)]
+        found = [*self._all_found()]
         lines = []
         for each in found:
             running = next(
@@ -237,7 +188,7 @@ class Servers:
                 lines.append(ServerReport(each.kind.name, each.command[0], running.state, running.why))
             elif not present.isdisjoint(each.kind.languages):
                 why = "" if self._session.trusted else "The folder is not trusted."
-                state: State = "not started" if why else "ready to start"
+                state: ServerState = "not started" if why else "ready to start"
                 lines.append(ServerReport(each.kind.name, each.command[0], state, why))
         served = {suffix for each in found for suffix in each.kind.languages}
         for kind in kinds:
@@ -276,28 +227,29 @@ class Servers:
         return self._servers[key]
 
     def _found_for(self, uri: Uri) -> Found | None:
-        suffix = PurePosixPath(uri).suffix
-        return next((each for each in self._all_found() if suffix in each.kind.languages), None)
+        return self._by_suffix().get(PurePosixPath(uri).suffix) if self._session.trusted else None
 
-    def _all_found(self, *, trusted: bool | None = None) -> Iterable[Found]:
-        """The servers that can be started, one for each language, if the workspace is trusted."""
+    def _all_found(self) -> Iterable[Found]:
+        """The servers that are there, one for each language, whether or not the workspace is trusted."""
+        return {id(each): each for each in self._by_suffix().values()}.values()
+
+    def _by_suffix(self) -> Mapping[str, Found]:
+        """The server for each suffix; looked for anew where the settings or folders have changed, or after a while."""
         settings = self._session.settings.language
-        if not settings.enabled or not (self._session.trusted if trusted is None else trusted):
-            return
-        roots = [root.path for root in self._session.view.roots.folders if not root.is_virtual]
-        taken: set[str] = set()
-        for kind in chosen(settings.servers) if roots else ():
-            if taken.isdisjoint(kind.languages) and (program := self._program(kind, roots)) is not None:
-                taken |= kind.languages.keys()
-                yield program
-
-    def _program(self, kind: Kind, roots: Sequence[Path]) -> Found | None:
-        now, key = time.monotonic(), f"{kind.name} {' '.join(kind.command)} {roots}"
-        looked_at, program = self._programs.get(key, (-_SECONDS_FOR_PROGRAMS, None))
-        if now - looked_at >= _SECONDS_FOR_PROGRAMS:
-            program = found(kind, roots)
-            self._programs[key] = now, program
-        return program
+        roots = tuple(root.path for root in self._session.view.roots.folders if not root.is_virtual)
+        if not settings.enabled or not roots:
+            return {}
+        now, wanted = time.monotonic(), (settings.servers, roots)
+        if wanted != self._programs.wanted or now - self._programs.looked_at >= _SECONDS_FOR_PROGRAMS:
+            by_suffix: dict[str, Found] = {}
+            for kind in chosen(settings.servers):
+                if (
+                    by_suffix.keys().isdisjoint(kind.languages)
+                    and (program := found(kind, roots)) is not None
+                ):
+                    by_suffix |= dict.fromkeys(kind.languages, program)
+            self._programs = _Programs(now, wanted, by_suffix)
+        return self._programs.by_suffix
 
     def _prepared(self, program: Found, root: Path) -> Prepared:
         """The process of a server: it reads the workspace, changes nothing in it, and has no network."""
@@ -328,133 +280,9 @@ class Servers:
             raise NotKnown("The file cannot be read as text.")
         return text
 
-    async def _tell_of_disk(self, server: Server) -> None:
-        """Tell a server of what has changed on disk since it was last asked."""
-        looked_at, before = self._stamps.get(server, (0.0, None))
-        if before is not None and time.monotonic() - looked_at < _SECONDS_BETWEEN_LOOKS:
-            return
-        now = await asyncio.to_thread(stamps, server.root, frozenset(server.found.kind.languages))
-        self._stamps[server] = time.monotonic(), now
-        if before is not None:
-            server.changed_on_disk(differences(before, now))
-
-    # Judging.
-
-    async def _judge(self, work: _Judging, seconds: float) -> str:
-        """Add the new problems of one server's files. Returns why something is not known, as a sentence."""
-        try:
-            await work.server.within(seconds, lambda: self._compare(work))
-        except NotKnown as unknown:
-            return str(unknown)
-        return ""
-
-    async def _compare(self, work: _Judging) -> None:
-        server = work.server
-        await self._tell_of_disk(server)
-        state = (
-            server.generation,
-            *sorted((uri, sha256(text)) for uri, text in work.before.items() if server.serves(uri)),
-        )
-        key = (server, state, *((uri, sha256(work.after[uri])) for uri in work.files))
-        if key in self._judged:
-            self._judged.move_to_end(key)
-            work.problems.extend(self._judged[key])
-            return
-        old = {name: work.before[name] for name in work.files.values() if name in work.before}
-        known: dict[Uri, _Known] = {}
-        for name in old:
-            kept = self._known.get((server, name))
-            if kept is None or kept.state != state:
-                server.show(_new_first(work.before))
-                problems = spoken.diagnostics_of(await server.diagnostics(name), MOST_DIAGNOSTICS)
-                symbols: tuple[Symbol, ...] = ()
-                with suppress(NotKnown):
-                    symbols = await spoken.symbols(server.ask, name)
-                kept = self._known[server, name] = _Known(state, problems, symbols)
-                _bound(self._known)
-            known[name] = kept
-        server.show(_new_first(work.after))
-        asked = asyncio.gather(*map(server.diagnostics, work.files))
-        # The server works while the texts are compared.
-        await asyncio.sleep(0)
-        declared = [
-            (name, symbol)
-            for uri, name in work.files.items()
-            if name in old
-            for touched in [[*touched_lines(old[name], work.after[uri])]]
-            for symbol in known[name].symbols
-            if symbol.kind in _DECLARED and any(_declares(symbol, lines) for lines in touched)
-        ]
-        sides = [
-            (
-                uri,
-                Side(old[name], known[name].problems) if name in old else Side("", ()),
-                Side(work.after[uri], now),
-            )
-            for (uri, name), answer in zip(work.files.items(), await asked, strict=True)
-            for now in [spoken.diagnostics_of(answer, MOST_DIAGNOSTICS)]
-        ]
-        self._compared(work, sides, old)
-        await self._judge_users(work, declared[:_MOST_DECLARATIONS], old)
-        self._judged[key] = tuple(work.problems)
-        _bound(self._judged)
-
-    async def _judge_users(
-        self, work: _Judging, declared: Sequence[tuple[Uri, Symbol]], old: Mapping[Uri, str]
-    ) -> None:
-        """Judge the other files that use what the change declares anew, or no more."""
-        server = work.server
-        users: dict[Uri, None] = {}
-        for name, symbol in declared:
-            server.show(_new_first(work.before))
-            found_in = await spoken.nearby(server.ask, "references", name, symbol.name_range.start)
-            users |= dict.fromkeys(each.uri for each in found_in if each.uri not in work.files)
-        texts = {
-            uri: text
-            for uri in [*users][:_MOST_USERS]
-            if server.serves(uri) and (text := work.after.get(uri) or await text_on_disk(uri)) is not None
-        }
-        if not texts:
-            return
-        old_sides: dict[Uri, Side] = {}
-        server.show(_new_first({**texts, **work.before}))
-        for uri, text in texts.items():
-            problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
-            old_sides[uri] = Side(text, problems)
-        server.show(_new_first({**texts, **work.after}))
-        for uri in texts:
-            server.look_again(uri)
-        sides = []
-        for uri, side in old_sides.items():
-            problems = spoken.diagnostics_of(await server.diagnostics(uri), MOST_DIAGNOSTICS)
-            sides.append((uri, side, Side(side.text, problems)))
-        self._compared(work, sides, old)
-
-    def _compared(
-        self, work: _Judging, sides: Sequence[tuple[Uri, Side, Side]], old: Mapping[Uri, str]
-    ) -> None:
-        """Add the problems that are new on the second of two sides. What a rename has only renamed is an old one."""
-        found = [
-            each for uri, before, after in sides for each in new_problems(uri, before, after, work.unseen)
-        ]
-        if not found:
-            return
-        rename = rename_of((old.get(name, ""), work.after[uri]) for uri, name in work.files.items())
-        if rename is not None:
-            found = [each for side in sides for each in new_problems(*side, work.unseen, rename)]
-        work.problems.extend(found)
-
 
 async def _symbols_of(uri: Uri, ask: spoken.Ask, _: object) -> tuple[Symbol, ...]:
     return await spoken.symbols(ask, uri)
-
-
-def _declares(symbol: Symbol, lines: range) -> bool:
-    """Whether changed or added lines are among those in which something is declared, with its first parameters."""
-    last = min(symbol.name_range.end.line + 1, symbol.range.end.line)
-    if not lines:
-        return symbol.range.start.line < lines.start <= last
-    return symbol.range.start.line < lines.stop and lines.start <= last
 
 
 def _word_at(text: str, position: Position) -> str:
@@ -468,13 +296,6 @@ def _word_at(text: str, position: Position) -> str:
     return next((each[0] for each in words), "")
 
 
-def _new_first(texts: Mapping[Uri, str]) -> dict[Uri, str]:
-    """The texts, those of files that are not on disk first."""
-    return dict(
-        sorted(texts.items(), key=lambda each: (path := to_path(each[0])) is not None and path.exists())
-    )
-
-
 def _unseen(uris: Iterable[Uri]) -> frozenset[str]:
     """The names by which other files would import new ones."""
     found: set[str] = set()
@@ -482,8 +303,3 @@ def _unseen(uris: Iterable[Uri]) -> frozenset[str]:
         path = PurePosixPath(uri)
         found |= {path.stem, path.parent.name} if path.stem in ("__init__", "index", "mod") else {path.stem}
     return frozenset(found)
-
-
-def _bound(kept: OrderedDict[Any, Any]) -> None:
-    while len(kept) > _MOST_KEPT:
-        kept.popitem(last=False)

@@ -1,6 +1,6 @@
 """The questions of the port in the words of LSP 3.17, and the reader of its answers, whoever gives them.
 
-An answer is a stranger's: what does not have the form of the specification is left out, and so is what is too much.
+Answers are not trusted: what does not have the form of the specification is left out, and so is what is too much.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from planloom.workspace.paths.uris import normalized, scheme
 Ask = Callable[[str, Any], Awaitable[Any]]
 """Sends a request of LSP with its params, and returns its result as JSON. Raises NotKnown."""
 
+MOST_DIAGNOSTICS: Final = 5_000
 MOST_NAME: Final = 200
 MOST_TEXT: Final = 20_000
 MOST_ACTIONS: Final = 50
@@ -127,13 +128,22 @@ async def actions(ask: Ask, uri: Uri, range_: Range, texts: Mapping[Uri, str]) -
     return tuple(found[:MOST_ACTIONS])
 
 
+async def problems(ask: Ask, uri: Uri) -> tuple[Diagnostic, ...]:
+    """The problems of a text that is open, of many the first."""
+    return diagnostics_of(await _reported(ask, uri), MOST_DIAGNOSTICS)
+
+
+async def _reported(ask: Ask, uri: Uri) -> list[Any]:
+    answer = await ask(types.TEXT_DOCUMENT_DIAGNOSTIC, _document(uri))
+    return _list(answer.get("items")) if isinstance(answer, dict) else []
+
+
 async def _problems_in(ask: Ask, uri: Uri, range_: Range) -> list[Any]:
     """The diagnostics of a stretch, which a server wants to be told before it offers to mend them."""
     try:
-        answer = await ask(types.TEXT_DOCUMENT_DIAGNOSTIC, _document(uri))
+        items = await _reported(ask, uri)
     except NotKnown:
         return []
-    items = _list(answer.get("items")) if isinstance(answer, dict) else []
     return [
         each
         for each in items[:MOST_PLACES]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-MOST_MEMORY: Final = 2 << 30
-"""The most bytes of memory of a server's process, with all that it has started."""
 MOST_MESSAGE: Final = 8 << 20
 """The most bytes of one message."""
 MOST_AT_ONCE: Final = 32 << 20

@@ -14,7 +14,7 @@ from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Args
 from planloom.execution.session import Session
 from planloom.mcp_servers.entries import Entry, of_settings, proposed
-from planloom.mcp_servers.limits import MOST_MEMORY, MOST_MESSAGE
+from planloom.mcp_servers.limits import MOST_MESSAGE
 from planloom.mcp_servers.server import Server
 from planloom.tools.confinement.abilities import abilities
 from planloom.tools.confinement.confined_command import Confined, prepared
@@ -28,7 +28,7 @@ from planloom.tools.external_tools import (
     RemoteResult,
     RemoteTool,
 )
-from planloom.tools.processes.server_process import ServerProcess
+from planloom.tools.processes.server_process import MOST_MEMORY, ServerProcess
 from planloom.workspace.index.programs import environment as environment_of_commands
 
 AskProposal = Callable[[str, str, str], Awaitable[bool | None]]
@@ -205,7 +205,7 @@ class McpServers:
         confined = Confined(confinement, reach, own, memory_bytes=MOST_MEMORY, reads_only=reads_only)
         folder = entry.folder or (roots[0] if roots else own)
         ready = await asyncio.to_thread(prepared, entry.command, folder, variables, confined)
-        return await ServerProcess.start(ready, str(folder), MOST_MEMORY, MOST_MESSAGE)
+        return await ServerProcess.start(ready, str(folder), MOST_MESSAGE)
 
 
 def _needs(entry: Entry, variables: Mapping[str, str], roots: Sequence[Path]) -> tuple[Path, ...]:

@@ -77,13 +77,16 @@ class CodeAction(NamedTuple):
     preferred: bool = False
 
 
+ServerState = Literal["ready to start", "starting", "running", "given up", "not started", "missing"]
+
+
 class ServerReport(NamedTuple):
     """A language server for people: its program, how it is, and why. One that is `missing` is for files that the
     workspace has, and nobody serves: `program` then names their suffixes, and `why` says how to get it."""
 
     name: str
     program: str
-    state: Literal["ready to start", "starting", "running", "given up", "not started", "missing"]
+    state: ServerState
     why: str = ""
 
 

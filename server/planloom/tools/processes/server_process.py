@@ -13,6 +13,8 @@ from typing import Any, Final
 from planloom.tools.confinement.confined_command import MOST_PROCESSES, Prepared
 from planloom.tools.confinement.windows import Job
 
+MOST_MEMORY: Final = 2 << 30
+"""The most bytes of memory of such a process, with all that it has started."""
 SECONDS_TO_END: Final = 2.0
 """How long a server may take to end by itself."""
 _FORCE: Final[signal.Signals] = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -23,21 +25,19 @@ _DEFAULT_LIMIT: Final = 1 << 16
 class ServerProcess:
     """A started process; `stdin` and `stdout` are its streams. The end of what it prints as errors is kept."""
 
-    def __init__(self, process: asyncio.subprocess.Process, ready: Prepared, most_memory: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, ready: Prepared) -> None:
         assert process.stdin and process.stdout and process.stderr
         self.stdin, self.stdout = process.stdin, process.stdout
         self.process_id = process.pid
         self._process = process
         self._ready = ready
         self._stderr = b""
-        self._job = Job(most_memory, MOST_PROCESSES)
+        self._job = Job(MOST_MEMORY, MOST_PROCESSES)
         self._job.add(process.pid)
         self._draining = asyncio.create_task(self._drain(process.stderr))
 
     @classmethod
-    async def start(
-        cls, ready: Prepared, folder: str, most_memory: int, limit: int = _DEFAULT_LIMIT
-    ) -> ServerProcess:
+    async def start(cls, ready: Prepared, folder: str, limit: int = _DEFAULT_LIMIT) -> ServerProcess:
         """Start it; `limit` is the longest line that is read of it. Raises OSError."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -56,7 +56,7 @@ class ServerProcess:
             raise
         finally:
             ready.started()
-        return cls(process, ready, most_memory)
+        return cls(process, ready)
 
     async def last_words(self) -> str:
         """The last line of its errors, once it has ended or the time for that is over."""

@@ -6,7 +6,7 @@ import pytest
 
 from planloom.domain.text.positions import Position, Range
 from planloom.domain.values import Uri
-from planloom.languages.judging import Side, new_problems, touched_lines
+from planloom.languages.comparing import Side, new_problems, touched_lines
 from planloom.workspace.editor import Diagnostic
 
 URI = Uri("file:///work/a.py")
