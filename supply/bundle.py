@@ -23,13 +23,16 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from supply.elf import without_sections
+from supply.lock import LEFT_OUT as LEFT_OUT_OF_LOCKS
 from supply.lock import closure, inputs, installed
 from supply.targets import BUILT, CLIENT, LOCKS, PLATFORMS, PROJECT, PYTHONS, fitting
 
-COMMAND_LINE = ("rich", "prompt_toolkit")
-"""Packages that the command line alone needs; editors start the server."""
+NOT_OF_EDITORS = ("rich", "prompt_toolkit", "agent-client-protocol")
+"""Packages that the command line or the agent alone needs; editors start the server."""
+NEVER_IMPORTED = frozenset({"jsonschema"})
+"""Requirements that are not imported: `mcp` checks results with it, which `mcp_servers/connection.py` switches off."""
 LEFT_OUT = re.compile(
-    r"(^|/)(tests?|__pycache__|__pyinstaller)/|\.pyi$|(^|/)py\.typed$|\.data/|^planloom/cli/"
+    r"(^|/)(tests?|__pycache__|__pyinstaller)/|\.pyi$|(^|/)py\.typed$|\.data/|^planloom/(cli|acp|mcp)/"
     r"|\.dist-info/(?!METADATA$|licenses/|[^/]*(LICEN[CS]E|COPYING|NOTICE|AUTHORS)[^/]*$)"
 )
 """Parts of wheels that the server never reads. What remains of `.dist-info` tells the version and the license."""
@@ -73,9 +76,9 @@ def server_needs() -> set[str]:
     asked = [
         text
         for text in inputs(PROJECT / "pyproject.toml").server
-        if Requirement(text).name not in COMMAND_LINE
+        if Requirement(text).name not in NOT_OF_EDITORS
     ]
-    return closure(asked, installed())
+    return closure(asked, installed(), LEFT_OUT_OF_LOCKS | NEVER_IMPORTED)
 
 
 def package_of(wheel: Path) -> str:

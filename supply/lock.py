@@ -108,14 +108,19 @@ def resolve(requirements: Iterable[str], kept: Iterable[str]) -> dict[str, Wheel
         wanted += missing
 
 
-def closure(requirements: Iterable[str], found: dict[str, Wheel]) -> set[str]:
-    """The names of all that `requirements` need on any target, as far as `found` knows what they require."""
+def closure(
+    requirements: Iterable[str], found: dict[str, Wheel], without: frozenset[str] = LEFT_OUT
+) -> set[str]:
+    """The names of all that `requirements` need on any target, as far as `found` knows what they require.
+
+    Those `without` which it works are left out, with what they alone need.
+    """
     names: set[str] = set()
     waiting = [Requirement(text) for text in requirements]
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
-        if name in LEFT_OUT or (name in names and not requirement.extras):
+        if name in without or (name in names and not requirement.extras):
             continue
         names.add(name)
         needed = found[name].requires if name in found else ()
