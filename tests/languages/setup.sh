@@ -6,18 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools=${1:?a folder to keep the language servers in}
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r supply/locks/languages.txt
-if command -v npm >/dev/null; then
-  lock=tests/languages/node/package-lock.json
-  if ! cmp -s "$lock" "$tools/.lock"; then
-    rm -rf "$tools"
-    mkdir -p "$tools"
-    cp tests/languages/node/package.json "$lock" "$tools"
-    (cd "$tools" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
-    cp "$lock" "$tools/.lock"
-  fi
-else
-  echo "There is no npm to fetch the language server for TypeScript with." >&2
-fi
+tests/support/npm.sh tests/languages/node "$tools"
 if ! command -v clangd >/dev/null; then
   if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
     apt-get update -qq

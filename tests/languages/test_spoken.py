@@ -1,4 +1,4 @@
-"""Answers of strangers: whatever JSON comes, it is read as far as it has the form of LSP, or not known."""
+"""Answers that cannot be trusted: whatever JSON comes, it is read as far as it has the form of LSP, or not known."""
 
 from __future__ import annotations
 

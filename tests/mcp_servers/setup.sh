@@ -12,15 +12,4 @@ if ! cmp -s "$lock" "$tools/.requirements"; then
   "$tools/python/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r "$lock"
   cp "$lock" "$tools/.requirements"
 fi
-if command -v npm >/dev/null; then
-  lock=tests/mcp_servers/node/package-lock.json
-  if ! cmp -s "$lock" "$tools/node/.lock"; then
-    rm -rf "$tools/node"
-    mkdir -p "$tools/node"
-    cp tests/mcp_servers/node/package.json "$lock" "$tools/node"
-    (cd "$tools/node" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
-    cp "$lock" "$tools/node/.lock"
-  fi
-else
-  echo "There is no npm to fetch the MCP servers for files and for everything with." >&2
-fi
+tests/support/npm.sh tests/mcp_servers/node "$tools/node"

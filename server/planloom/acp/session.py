@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from acp import schema
 
@@ -31,6 +31,7 @@ from planloom.execution.jobs import Jobs, only_logged
 from planloom.mcp_servers.entries import of_json
 from planloom.models.kept_keys import keys_file
 from planloom.service.requests import Attached, CreateRequest, StreamDelta
+from planloom.serving import process
 from planloom.serving.configuration import of_connection
 from planloom.serving.opening import ApplicationContext, MakeApplication, open_application
 from planloom.user_folders import state_folder
@@ -53,10 +54,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Mode = Literal["plan", "direct", "perspectives"]
-MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 StopReason = Literal["end_turn", "cancelled"]
-CLOSE_SECONDS: Final = 10.0
-"""Seconds for which running work may continue when a session is closed."""
 MOST_ASKED: Final = 3
 """How often one prompt asks the very same: a client that allows all by itself would be asked without end."""
 QUIET_SECONDS: Final = 0.3
@@ -189,7 +187,7 @@ class AcpSession:
         if "app" in vars(self):
             self._updates.forget()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CLOSE_SECONDS):
+                async with asyncio.timeout(process.CLOSE_SECONDS):
                     await vars(self).pop("app").close()
 
     # A prompt, from its blocks to the moment when it is the person's turn.

@@ -9,8 +9,9 @@ from typing import Final, TypeVar
 
 from planloom.domain.changes import Changeset
 from planloom.domain.problems import Judged, NewProblem
+from planloom.domain.text.counted import cut
 from planloom.domain.values import Uri
-from planloom.tools.terminal_text import plain
+from planloom.tools.terminal_text import one_line
 from planloom.workspace.language import Language, NotKnown, Texts
 
 JUDGE_SECONDS: Final = 3.0
@@ -100,5 +101,4 @@ async def _within(work: Awaitable[_T], seconds: float) -> _T | str:
 
 def _clean(text: str) -> str:
     """Words of a server on one line."""
-    line = " ".join(plain(text).split())
-    return line if len(line) <= _MOST_CHARACTERS else line[: _MOST_CHARACTERS - 1] + "…"
+    return cut(one_line(text), _MOST_CHARACTERS)

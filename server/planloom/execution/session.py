@@ -124,7 +124,7 @@ class Session:
         """How a command of a plan that was allowed this is confined in the workspace as it is now."""
         roots = tuple(root.path for root in self.view.roots.folders)
         commands = self._settings.commands
-        reach = Reach(roots, self._private, _expanded(commands.writable), _expanded(commands.readable))
+        reach = Reach(roots, self._private, expanded(commands.writable), expanded(commands.readable))
         return Confined(confinement, reach, self.plan_folder(plan_id))
 
     def plan_folder(self, plan_id: PlanId) -> Path:
@@ -172,7 +172,8 @@ class Session:
         )
 
 
-def _expanded(folders: Iterable[str]) -> tuple[Path, ...]:
+def expanded(folders: Iterable[str]) -> tuple[Path, ...]:
+    """Folders of the settings, with `~` as the home."""
     found = []
     for each in folders:
         # Without a home there is nothing that `~` stands for.

@@ -18,7 +18,7 @@ from planloom.domain.problems import MOST_PROBLEMS, Judged
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.text.positions import LineIndex, Position
 from planloom.domain.values import Uri
-from planloom.execution.session import Session
+from planloom.execution.session import Session, expanded
 from planloom.languages import spoken
 from planloom.languages.finding import Found, found, project_root
 from planloom.languages.judging import Change, Judge
@@ -260,8 +260,8 @@ class Servers:
             )
         roots = tuple(each.path for each in self._session.view.roots.folders)
         commands = self._session.settings.commands
-        readable = tuple(Path(each).expanduser() for each in commands.readable)
-        reach = Reach(roots, (self._folder.parent,), (), (*readable, *program.needs))
+        readable = (*expanded(commands.readable), *program.needs)
+        reach = Reach(roots, (self._folder.parent,), (), readable)
         own = self._folder / f"{program.kind.name}-{sha256(str(root))[:12]}"
         confined = Confined(Confinement(), reach, own, memory_bytes=MOST_MEMORY, reads_only=True)
         return prepared(program.command, root, environment(os.environ), confined)

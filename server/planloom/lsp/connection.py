@@ -39,6 +39,7 @@ from planloom.lsp.wire.view import Explained
 from planloom.models.kept_keys import keys_file
 from planloom.service.application import Application
 from planloom.serving import configuration as config
+from planloom.serving import process
 from planloom.serving.opening import ApplicationContext, MakeApplication
 from planloom.tools.terminal_text import escaped
 from planloom.user_settings import user_file
@@ -60,8 +61,6 @@ FILL_SECONDS = 10.0
 """Seconds for which the application waits until folders that only the editor can reach are fetched."""
 MOST_PAUSED = 5
 """How many plans that were paused before the server was started the user is asked about."""
-CLOSE_SECONDS = 10.0
-"""Seconds for which running work may continue at shutdown."""
 
 
 class Connection:
@@ -277,7 +276,7 @@ class Connection:
             if "app" in vars(self):
                 app = vars(self).pop("app")
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(CLOSE_SECONDS):
+                    async with asyncio.timeout(process.CLOSE_SECONDS):
                         await app.close()
             await asyncio.to_thread(self.mirror.remove)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -14,7 +14,6 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from planloom.domain.errors import PlanloomError
-from planloom.domain.events.catalog import ConflictChoice
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
 from planloom.domain.text.counted import cut
@@ -22,8 +21,9 @@ from planloom.domain.text.diff import unified
 from planloom.domain.text.hidden_characters import visible
 from planloom.service.application import Application
 from planloom.shielded import uninterrupted
-from planloom.view.actions import CANCEL, RESOLVE, Button
+from planloom.view.actions import Button
 from planloom.view.plan_view import PlanView
+from planloom.view.pressing import press
 from planloom.view.questions import asked, one_by_one
 from planloom.view.states import Cause, causes
 from planloom.view.words import Words
@@ -109,19 +109,13 @@ class Answered(NamedTuple):
     failure: str | None = None
 
 
-_PRESSED: Final[
-    Mapping[str, Callable[[Application, Sequence[Any], str | None], Coroutine[Any, Any, Any]]]
-] = {
-    "planloom.approve": lambda app, a, _: app.plans.approve(a[0], a[1], None),
-    "planloom.reject": lambda app, a, feedback: app.plans.reject(a[0], feedback),
-    "planloom.resume": lambda app, a, _: app.plans.resume(a[0]),
-    "planloom.respond": lambda app, a, feedback: app.approvals.respond(a[0], a[1], feedback, None),
-    "planloom.answer": lambda app, a, _: app.steps.answer(a[0], a[1], a[2]),
-    "planloom.recover": lambda app, a, _: app.steps.recover(a[0], a[1], a[2], None),
-    CANCEL: lambda app, a, _: app.plans.cancel(a[0]),
-    RESOLVE: lambda app, a, _: _resolve(app, a),
-}
-"""What a person's answer does, by the command of its button."""
+_OFFERED: Final = frozenset(
+    f"planloom.{name}"
+    for name in ("approve", "reject", "resume", "respond", "answer", "recover", "cancel", "resolve")
+)
+"""The commands of the buttons that a form offers."""
+_FEEDBACK: Final = {"planloom.reject": 1, "planloom.respond": 2}
+"""Where the arguments of a button have the person's reason."""
 
 
 def next_cause(plan: Plan) -> Cause | None:
@@ -163,7 +157,7 @@ async def ask(
     if button is None:
         return Answered(False)
     try:
-        await uninterrupted(_PRESSED[button.command](app, button.arguments, feedback))
+        await uninterrupted(press(app, _with(button, feedback)))
     except PlanloomError as error:
         return Answered(True, error.message)
     return Answered(True)
@@ -175,10 +169,18 @@ def _is_offered(button: Button, *, is_cut: bool) -> bool:
     """
     beyond = {"allowInFolder", "merged", *(["allowForPlan"] if is_cut else [])}
     return (
-        button.command in _PRESSED
+        button.command in _OFFERED
         and button.menu is None
         and not any(each in beyond for each in button.arguments)
     )
+
+
+def _with(button: Button, feedback: str | None) -> Button:
+    """The button, with what the person has written beside it."""
+    place = _FEEDBACK.get(button.command)
+    if place is None or feedback is None:
+        return button
+    return button._replace(arguments=[*button.arguments[:place], feedback, *button.arguments[place + 1 :]])
 
 
 def _title(button: Button, *, is_cut: bool) -> str:
@@ -202,12 +204,3 @@ async def _more(app: Application, shown: PlanView, cause: Cause) -> str:
                 name = shown_in(file.uri, shown.plan.workspace_folders)
                 lines.append(unified(diff.before, diff.after, name, name))
     return "\n".join(lines)
-
-
-async def _resolve(app: Application, arguments: Sequence[Any]) -> Plan:
-    plan_id, edit_id, choice = arguments
-    plan = app.plans.get(plan_id, None)
-    pending = plan.pending.conflicts if plan is not None else ()
-    files = [file for each in pending if each.edit_id == edit_id for file in each.files]
-    choices = [ConflictChoice(uri=file.uri, choice=choice) for file in files]
-    return await app.approvals.resolve_conflict(plan_id, edit_id, choices)

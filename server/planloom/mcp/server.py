@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
-import signal
-import sys
 from typing import Any
 
 import mcp_types as types
@@ -17,29 +14,21 @@ from mcp.server.stdio import stdio_server
 
 from planloom.mcp.tools import INSTRUCTIONS, called, listed
 from planloom.mcp.workspace import Options, Workspace
-from planloom.private_process import forget_variables, make_private
-from planloom.providers import SECRET_VARIABLES
+from planloom.serving import process
 from planloom.version import VERSION
-
-CLOSE_SECONDS = 10.0
-"""Seconds for which running work may continue at the end."""
 
 
 def serve(options: Options) -> int:
     """Serve one client; returns the exit code."""
     # stdout belongs to the protocol. A client shows what stands on stderr, or keeps it.
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
+    process.log_to_stderr("info")
     return asyncio.run(_serve(options))
 
 
 async def _serve(options: Options) -> int:
-    workspace = Workspace(options, _loaded)
-    with contextlib.suppress(NotImplementedError):
-        # The thread that reads stdin cannot be stopped: the process ends without it.
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, lambda: workspace.jobs.start("end", _end(workspace)))
+    workspace = Workspace(options, process.loaded)
+    # The thread that reads stdin cannot be stopped: the process ends without it.
+    process.on_ending_signals(lambda code: workspace.jobs.start("end", _end(workspace, code)))
     server = make_server(workspace)
     try:
         async with stdio_server() as (reading, writing):
@@ -72,18 +61,12 @@ def make_server(workspace: Workspace) -> Server[Any]:
     )
 
 
-def _loaded() -> None:
-    # Before any command can run.
-    make_private()
-    forget_variables(SECRET_VARIABLES)
-
-
 async def _close(workspace: Workspace) -> None:
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(CLOSE_SECONDS):
+        async with asyncio.timeout(process.CLOSE_SECONDS):
             await workspace.close()
 
 
-async def _end(workspace: Workspace) -> None:
+async def _end(workspace: Workspace, code: int) -> None:
     await _close(workspace)
-    os._exit(128 + signal.SIGTERM)
+    os._exit(code)

@@ -5,24 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from planloom.domain.errors import PlanloomError, WorkspaceRequired
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.execution.jobs import Jobs, only_logged
-from planloom.languages.language import Languages
 from planloom.mcp.no_editor import NoEditor
-from planloom.models.kept_keys import KeptKeys, keys_file
 from planloom.service.application import Application
-from planloom.settings import Source, resolve
+from planloom.serving.configuration import of_connection
+from planloom.serving.opening import ApplicationContext, open_application
 from planloom.shielded import uninterrupted
 from planloom.storage.decisions import FILE, Decisions
 from planloom.user_folders import state_folder
-from planloom.user_settings import from_command_line, from_environment, from_user_file, user_file
 from planloom.workspace.documents import DocumentStore
 from planloom.workspace.paths.roots import Roots, root_at
 from planloom.workspace.view import WorkspaceView
@@ -78,35 +76,22 @@ class Workspace:
                 "The folder to work in would be the whole disk.",
                 hint="Start `planloom mcp` in a folder, or name one by `--workspace`.",
             )
-        user, problem = from_user_file(user_file())
-        sources: dict[Source, Mapping[str, Any]] = {
-            "command_line": from_command_line(self._options.settings),
-            "environment": from_environment(os.environ),
-            "user": user,
-        }
-        resolved = resolve(sources)
-        for line in (problem, *(f"{each.field}: {each.reason}" for each in resolved.problems)):
-            if line is not None:
-                log.warning("settings: %s", line)
-        settings = resolved.settings
+        configuration = of_connection(self._options.settings, os.environ, None)
+        settings, problems = configuration.resolve()
+        for problem in problems:
+            log.warning("settings: %s", problem)
         # A dialog of an agent's client may show less than the whole plan, so the approval covers no call of it.
         approvals = settings.approvals.model_copy(update={"plan": "none"})
-        settings = settings.model_copy(update={"approvals": approvals})
         self.folders = folders
-        storage = Path(settings.storage.path) if settings.storage.path else state_folder()
-        app = await Application.open(
-            settings,
-            NoEditor(),
-            WorkspaceView(Roots(tuple(map(root_at, folders))), DocumentStore("utf-16")),
-            storage=storage / "ledger.sqlite3",
-            trusted=self._first_untrusted() is None,
-            # A copy: the keys are taken out of the process's own environment when everything is loaded.
-            environment=dict(os.environ),
-            decisions=self._decisions,
-            kept_keys=KeptKeys(keys_file()),
-            language=lambda session: Languages(session, storage / "languages"),
+        app = await open_application(
+            ApplicationContext(
+                settings=settings.model_copy(update={"approvals": approvals}),
+                editor=NoEditor(),
+                view=WorkspaceView(Roots(tuple(map(root_at, folders))), DocumentStore("utf-16")),
+                trusted=self._first_untrusted() is None,
+                source_of=configuration.source_of,
+            )
         )
-        app.models.redact(logging.getLogger().handlers)
         app.start(self._follow)
         self._loaded()
         return app

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from planloom.domain.patterns import pattern
+from planloom.domain.text.counted import cut
 from planloom.tools.external_tools import SEPARATOR, RemoteTool
-from planloom.tools.terminal_text import plain
+from planloom.tools.terminal_text import one_line, plain
 
 MOST_TOOLS: Final = 300
 MOST_RESULT: Final = 200_000
@@ -60,8 +61,7 @@ def remote_tools(server: str, tools: Iterable[Any], *, believed: bool) -> Iterat
 
 def one_text(text: str, most: int) -> str:
     """Words of a server for a model or a person: on one line, without hidden characters, cut."""
-    found = " ".join(plain(text[: 4 * most]).split())
-    return found if len(found) <= most else f"{found[: most - 1]}…"
+    return cut(one_line(text[: 4 * most]), most)
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:

@@ -15,7 +15,6 @@ import httpx2
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     ElicitRequestFormParams,
@@ -26,7 +25,6 @@ from mcp_types import (
     ToolListChangedNotification,
     jsonrpc_message_adapter,
 )
-from pydantic import ValidationError
 
 from planloom.mcp_servers.entries import Entry
 from planloom.mcp_servers.limits import MOST_AT_ONCE, MOST_MESSAGE
@@ -34,16 +32,6 @@ from planloom.tools.processes.server_process import ServerProcess
 from planloom.version import VERSION
 
 _HTTP_SECONDS: Final = 30.0
-FAILURES: Final = (
-    MCPError,
-    ValidationError,
-    ValueError,
-    RuntimeError,
-    OSError,
-    httpx2.HTTPError,
-    anyio.BrokenResourceError,
-)
-"""What the library raises where a server fails, refuses, or sends what the protocol does not have."""
 
 
 class Hooks(NamedTuple):

@@ -6,13 +6,13 @@ import asyncio
 import logging
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from planloom.domain.errors import StorageFailed
 from planloom.domain.safety.confinement import Confinement
 from planloom.domain.values import Args
-from planloom.execution.session import Session
+from planloom.execution.session import Session, expanded
 from planloom.mcp_servers.entries import Entry, of_settings, proposed
 from planloom.mcp_servers.limits import MOST_MESSAGE
 from planloom.mcp_servers.server import Server
@@ -197,7 +197,7 @@ class McpServers:
         commands = self._session.settings.commands
         own = self._folder / entry.name
         await asyncio.to_thread(own.mkdir, mode=0o700, parents=True, exist_ok=True)
-        writable, readable = map(_expanded, (commands.writable, commands.readable))
+        writable, readable = map(expanded, (commands.writable, commands.readable))
         variables = {**environment_of_commands(os.environ), **dict(entry.given)}
         needs = await asyncio.to_thread(_needs, entry, variables, roots)
         reach = Reach(roots, (self._folder.parent,), writable, (*readable, *needs))
@@ -216,7 +216,3 @@ def _needs(entry: Entry, variables: Mapping[str, str], roots: Sequence[Path]) ->
     if program is not None:
         found += needs_of(Path(program))
     return tuple(path for path in found if not any(path.is_relative_to(root) for root in roots))
-
-
-def _expanded(places: Iterable[str]) -> tuple[Path, ...]:
-    return tuple(Path(each).expanduser() for each in places)

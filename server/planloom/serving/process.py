@@ -20,6 +20,8 @@ from planloom.providers import SECRET_VARIABLES
 from planloom.storage.state_folder import keep_private
 from planloom.user_folders import state_folder
 
+CLOSE_SECONDS = 10.0
+"""Seconds for which running work may continue when a connection ends."""
 LOG_LIMIT = 5_000_000
 """Bytes of the log file after which a start renames it to `.1` and begins a new one."""
 
@@ -30,7 +32,7 @@ def refuse_terminal(what_it_is: str) -> None:
         sys.exit(f"{what_it_is} `planloom --help` lists the commands for people.")
 
 
-def on_ending_signals(end: Callable[[int], None]) -> None:
+def on_ending_signals(end: Callable[[int], object]) -> None:
     """Call `end` with the exit code when a signal asks the server to end.
 
     It then shuts down in order: its leases are released, and what it has started is ended.

@@ -8,7 +8,7 @@ from planloom.domain.text.counted import counted
 from planloom.domain.values import Json, Uri
 from planloom.tools.catalog import ReadDiagnostics
 from planloom.tools.context import ToolContext
-from planloom.tools.terminal_text import plain
+from planloom.tools.terminal_text import one_line, plain
 from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.editor import Diagnostic, FileDiagnostics
 from planloom.workspace.language import NotKnown
@@ -105,5 +105,5 @@ async def _requested_files(path: str, context: ToolContext) -> dict[Uri, str] | 
 def _line(name: str, item: Diagnostic) -> str:
     start = item.range.start
     by = f" [{plain(item.source or '')}{' ' + plain(item.code) if item.code else ''}]" if item.source else ""
-    message = " ".join(plain(item.message[:_MOST_MESSAGE]).split())
+    message = one_line(item.message[:_MOST_MESSAGE])
     return f"{name}:{start.line + 1}: {item.severity}: {message}{by}"

@@ -36,6 +36,11 @@ def plain(text: str) -> str:
     return visible(plain_spaces(text), keep="\n\t")
 
 
+def one_line(text: str) -> str:
+    """Plain text with one blank for any space in it."""
+    return " ".join(plain(text).split())
+
+
 def escaped(command: str) -> str:
     """A command on one line for approval, with line ends, tabs, invisible characters and very many blanks escaped."""
     named = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}

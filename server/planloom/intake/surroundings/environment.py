@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from planloom.domain.text.counted import counted
 from planloom.tools.processes.child_process import HEAD_BYTES, TAIL_BYTES, shell_argv
-from planloom.tools.terminal_text import plain
+from planloom.tools.terminal_text import one_line
 from planloom.workspace.editor import FileDiagnostics
 from planloom.workspace.index.git_state import GitState
 from planloom.workspace.paths.names import listed, visible
@@ -144,7 +144,7 @@ def _errors(errors: Sequence[tuple[str, FileDiagnostics]]) -> Iterator[str]:
     for path, found in [each for each in by_file if each[1]][:_ERRORS]:
         count = counted(len(found), "error")
         first = [
-            f"line {item.range.start.line + 1}: {' '.join(plain(item.message[:500]).split())[:_MOST_MESSAGE]}"
+            f"line {item.range.start.line + 1}: {one_line(item.message[:500])[:_MOST_MESSAGE]}"
             for item in found[: max(1, left)]
         ]
         left -= len(first)

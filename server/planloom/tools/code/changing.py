@@ -16,7 +16,7 @@ from planloom.tools.catalog import RenameSymbol, TakeCodeAction
 from planloom.tools.code.symbols import asking, file_of, meant, parts_of, path_in
 from planloom.tools.context import ToolContext
 from planloom.tools.files.reading import unreadable
-from planloom.tools.terminal_text import plain
+from planloom.tools.terminal_text import one_line, plain
 from planloom.tools.tool import ToolResult, failed, succeeded
 from planloom.workspace.language import ENCODING, CodeAction, CodeChange, FileEdits, Language
 from planloom.workspace.paths.names import listed
@@ -97,7 +97,7 @@ def _offers(where: str, usable: list[CodeAction], others: int) -> ToolResult:
 
 
 def _title(action: CodeAction) -> str:
-    return " ".join(plain(action.title[:_LONGEST_TITLE]).split())
+    return one_line(action.title[:_LONGEST_TITLE])
 
 
 def _titled(title: str, actions: list[CodeAction] | tuple[CodeAction, ...]) -> CodeAction | None:
