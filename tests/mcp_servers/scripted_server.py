@@ -121,15 +121,13 @@ def call(ident: Any, params: dict[str, Any]) -> dict[str, Any] | None:
                         },
                     }
                 )
-        case "asks":
+        case "asks" | "asks to open":
             schema = {"type": "object", "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}}}
-            send(
-                {
-                    "id": "q1",
-                    "method": "elicitation/create",
-                    "params": {"message": "Which colour shall it be?", "requestedSchema": schema},
-                }
-            )
+            asked = {"message": "Which colour shall it be?", "requestedSchema": schema}
+            if HOW == "asks to open":
+                address = "https://example.org/consent"
+                asked = {"mode": "url", "message": "Agree here.", "url": address, "elicitationId": "e1"}
+            send({"id": "q1", "method": "elicitation/create", "params": asked})
             answer = read()
             return {"content": [{"type": "text", "text": json.dumps((answer or {}).get("result"))}]}
         case "wants more":
@@ -157,6 +155,7 @@ def call(ident: Any, params: dict[str, Any]) -> dict[str, Any] | None:
             return {
                 "content": [
                     {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"},
+                    {"type": "image", "data": "R0lGODlhAQABAAAAACw=", "mimeType": "text/html"},
                     {"type": "resource", "resource": {"uri": "a:b", "text": "of a resource"}},
                     {"type": "resource_link", "uri": "a:c", "name": "linked"},
                 ]
@@ -207,13 +206,15 @@ def answer(method: str, params: dict[str, Any], ident: Any) -> Any:
                     {
                         "name": "tidy",
                         "description": "Tidies.",
-                        "arguments": [{"name": "what", "required": True}],
-                    }
+                        "arguments": [{"name": "what", "required": True}, {"name": "how"}],
+                    },
+                    {"name": "hid\u202eden"},
                 ]
             }
         case "prompts/get":
             what = params.get("arguments", {}).get("what")
-            return {"messages": [{"role": "user", "content": {"type": "text", "text": f"Tidy {what} up."}}]}
+            text = f"Tidy {what} up: look into the box.\u202e"
+            return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
     return None
 
 

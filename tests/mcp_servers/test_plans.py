@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from planloom.domain.errors import InvalidPlan
+from planloom.domain.errors import InvalidParams, InvalidPlan
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan
 from planloom.domain.safety.approvals import Approval
 from planloom.mcp_servers.servers import McpServers
-from planloom.models.offline.scripted import ScriptedModel, makes
+from planloom.models.offline.scripted import ALL, ScriptedModel, makes
 from planloom.models.port import ModelRequest
+from planloom.service.requests import CreateRequest
 from planloom.tools.external_tools import LISTED_BYTES
 from planloom.view import approvals
 from planloom.view.words import Words
@@ -219,20 +220,56 @@ async def test_wrong_arguments_are_said_before_anybody_is_asked(tmp_path: Path) 
         assert "`times` must be of type integer" in told and shown(room) == []
 
 
-async def test_a_question_of_a_server_is_asked_by_the_model_and_answered_to_the_server(
-    tmp_path: Path,
+@pytest.mark.parametrize("with_model", [True, False])
+async def test_a_question_of_a_server_is_asked_at_once_and_answered_to_the_server(
+    tmp_path: Path, with_model: bool
 ) -> None:
     question = "Which colour shall it be?"
     async with at_work(tmp_path, "asks", "writes reads") as room:
-        plan = await with_steps(room, work_step("Use the box"))
-        room.model.model = model = ScriptedModel(
-            [makes(LOOK), makes(("ask_user", {"question": question})), makes(LOOK), makes(DONE)]
-        )
+        model = ScriptedModel([makes(LOOK), makes(LOOK), makes(DONE)])
+        if with_model:
+            plan = await with_steps(room, work_step("Use the box"))
+            room.model.model = model
+        else:
+            external = room.app._session.external
+            assert external is not None
+            await external.ready()
+            plan = await with_steps(room, tool_step(*LOOK))
         plan = await room.approve(plan)
-        assert plan.steps[0].question == question and question in results(model)[0]
+        assert plan.steps[0].status == "needs_clarification" and plan.steps[0].question == question
+        assert plan.pending.questions[0].options == ("red", "blue")
         await room.app.steps.answer(plan.plan_id, plan.steps[0].step_id, "blue")
-        await room.until(plan, lambda now: now.status == "completed")
-        assert '{"action": "accept", "content": {"colour": "blue"}}' in results(model)[-1]
+        plan = await room.until(plan, lambda now: now.status == "completed")
+        last = plan.steps[0].tools_executed[-1]
+        assert '{"action": "accept", "content": {"colour": "blue"}}' in last.summary
+        if with_model:
+            assert question in results(model)[0] and '"blue"' in results(model)[-1]
+
+
+@pytest.mark.parametrize("sees", [True, False])
+async def test_images_go_to_models_that_take_them(tmp_path: Path, sees: bool) -> None:
+    async with at_work(tmp_path, "shows a picture", "writes reads") as room:
+        plan = await with_steps(room, work_step("Use the box"))
+        can = ALL._replace(images=sees)
+        room.model.model = model = ScriptedModel([makes(LOOK), makes(DONE)], capabilities=can)
+        await room.approve(plan)
+        images = [image for message in model.requests[-1].messages for image in message.images]
+        assert [each.media_type for each in images] == (["image/gif"] if sees else [])
+        said = "come with the next message" if sees else "are not shown, since you take none"
+        assert said in results(model)[0]
+
+
+async def test_a_prompt_of_a_server_is_a_template_that_is_reviewed_word_for_word(tmp_path: Path) -> None:
+    async with at_work(tmp_path, "is good") as room:
+        *_, template = await room.app.templates.offered()
+        assert (template.name, [each.name for each in template.parameters]) == ("box:tidy", ["what", "how"])
+        with pytest.raises(InvalidParams, match="what: it is required"):
+            await room.app.templates.filled(template.template_id, {})
+        request = CreateRequest(text="Tidy", template_id=template.template_id, parameters={"what": "it"})
+        plan = (await room.app.plans.create(request)).plan
+        plan = await room.until(plan, lambda now: now.status == "pending_approval")
+        assert [each.instruction for each in plan.steps] == ["Tidy it up: look into the box.<U+202E>"]
+        assert shown(room) == []
 
 
 async def test_a_server_that_dies_in_a_call_fails_the_call_and_a_person_decides(tmp_path: Path) -> None:

@@ -10,11 +10,31 @@ from pathlib import Path
 
 import pytest
 
+from planloom.mcp_servers import forms
 from planloom.mcp_servers import server as module
 from planloom.mcp_servers.entries import of_settings, proposed
 from planloom.storage.decisions import Decisions
 from planloom.tools.external_tools import NotThere
 from tests.mcp_servers.support import PYTHON, SCRIPT, Bench, bench, line, scripted
+from tests.support.http_server import Asked, Wire, serving
+
+NEWEST = """
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+
+server = MCPServer("new")
+
+async def other() -> str:
+    return "other"
+
+@server.tool()
+async def grow(context: Context) -> str:
+    server.add_tool(other)
+    await context.notify_tools_changed()
+    return "grown"
+
+server.run()
+"""
 
 
 async def names(found: Bench) -> list[str]:
@@ -70,13 +90,13 @@ async def test_it_is_confined(tmp_path: Path) -> None:
     ],
 )
 async def test_a_call_that_fails_is_an_error_in_time(tmp_path: Path, how: str, says: str) -> None:
-    async with scripted(tmp_path, how, call_seconds=2) as found:
+    async with scripted(tmp_path, how, call_seconds=2 if how == "hangs" else 30) as found:
         await found.servers.ready()
         began = time.monotonic()
         with pytest.raises(NotThere) as failure:
             await found.call("look")
         assert str(failure.value).startswith(says)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 25
 
 
 async def test_a_server_that_dies_is_started_once_more_and_then_given_up(tmp_path: Path) -> None:
@@ -187,19 +207,122 @@ async def test_a_question_to_the_user_is_declined_and_passed_on_or_answered(tmp_
         await found.servers.ready()
         result = await found.call("look")
         assert json.loads(result.text) == {"action": "decline"}
-        assert result.asked == ("Which colour shall it be? (colour)",)
+        assert result.asks == ("Which colour shall it be?", ("red", "blue"))
         result = await found.call("look", answer="Blue")
         assert json.loads(result.text) == {"action": "accept", "content": {"colour": "blue"}}
-        # What is none of the choices is no answer.
-        assert json.loads((await found.call("look", answer="green")).text) == {"action": "decline"}
+        assert result.asks is None
+        # What is none of the choices is no answer, and nobody is asked the same for ever.
+        result = await found.call("look", answer="green")
+        said, told = result.text.splitlines()
+        assert json.loads(said) == {"action": "decline"} and result.asks is None
+        assert told == "[The user answered 'green' to this, so it was declined: Which colour shall it be?]"
+
+
+async def test_an_address_to_open_is_shown_whole_and_agreed_to_by_the_user_alone(tmp_path: Path) -> None:
+    async with scripted(tmp_path, "asks to open") as found:
+        await found.servers.ready()
+        result = await found.call("look")
+        assert result.asks == ("Agree here. (https://example.org/consent)", ("yes", "no"))
+        for answer, action in (("yes", "accept"), ("no", "decline")):
+            said = (await found.call("look", answer=answer)).text.splitlines()[0]
+            assert json.loads(said)["action"] == action
+
+
+STATED: dict[str, dict[str, object]] = {
+    "name": {"type": "string"},
+    "age": {"type": "integer"},
+    "size": {"enum": ["s", "l"], "enumNames": ["Small", "Large"]},
+    "of": {"oneOf": [{"const": "a", "title": "Apples"}, {"const": "p", "title": "Pears"}]},
+    "some": {
+        "type": "array",
+        "items": {"anyOf": [{"const": 1, "title": "One"}, {"const": 2, "title": "Two"}]},
+    },
+    "sure": {"type": "boolean"},
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "content"),
+    [
+        ("name", " Ada ", {"name": "Ada"}),
+        ("age", "36", {"age": 36}),
+        ("age", "old", None),
+        ("size", "large", {"size": "l"}),
+        ("of", "Pears", {"of": "p"}),
+        ("of", "Plums", None),
+        ("some", "one, Two", {"some": [1, 2]}),
+        ("sure", "no", {"sure": False}),
+        ("sure", "perhaps", None),
+        ("", "yes", {}),
+        ("", "no", None),
+        ("name age", "Name: Ada\nAGE: 36", {"name": "Ada", "age": 36}),
+        ("name age", "name: Ada", None),
+        ("name age", "Ada", None),
+    ],
+)
+def test_an_answer_in_words_fills_in_a_form(fields: str, said: str, content: object) -> None:
+    names = fields.split()
+    schema = {"type": "object", "properties": {name: STATED[name] for name in names}, "required": names}
+    assert forms.filled(schema, said) == content
+
+
+async def test_prompts_are_listed_and_written_by_their_server(tmp_path: Path) -> None:
+    async with scripted(tmp_path, "is good") as found:
+        (prompt,) = await found.servers.prompts()
+        assert prompt[:3] == ("box", "tidy", "Tidies.")
+        assert prompt.arguments == (("what", ""), ("how", "")) and prompt.required == {"what"}
+        text = await found.servers.prompt("box", "tidy", {"what": "it"})
+        assert text == "Tidy it up: look into the box.<U+202E>"
+
+
+async def test_a_server_of_the_newest_protocol_tells_of_its_tools(tmp_path: Path) -> None:
+    program = tmp_path / "newest.py"
+    program.write_text(NEWEST)
+    async with bench(tmp_path, f"new: {sys.executable} -I {program}") as found:
+        assert await names(found) == ["new__grow"]
+        assert (await found.call("grow")).ok
+        async with asyncio.timeout(10):
+            while len(found.servers.tools()) < 2:
+                await found.servers.ready()
+        assert await found.servers.ready() == ()
+
+
+async def test_a_server_that_floods_by_http_is_left_in_time(tmp_path: Path) -> None:
+    async def flood(asked: Asked, wire: Wire) -> None:
+        body = asked.json() if asked.method == "POST" else {}
+        match body.get("method"):
+            case "initialize":
+                can = {"protocolVersion": body["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+                result = {**can, "serverInfo": {"name": "flood", "version": "1"}}
+                await wire.json(200, {"jsonrpc": "2.0", "id": body["id"], "result": result})
+            case "tools/list":
+                await wire.head(content_type="text/event-stream")
+                while True:
+                    note = {"level": "info", "data": "x" * 1_000_000}
+                    await wire.events({"jsonrpc": "2.0", "method": "notifications/message", "params": note})
+            case None:
+                await wire.reply(405, b"")
+            case name if name.startswith("notifications/"):
+                await wire.reply(202, b"")
+            case _:
+                error = {"code": -32601, "message": "Method not found"}
+                await wire.json(200, {"jsonrpc": "2.0", "id": body["id"], "error": error})
+
+    async with serving(flood) as server, bench(tmp_path, f"web: {server.origin}/mcp") as found:
+        began = time.monotonic()
+        (said,) = await found.servers.ready()
+        assert said.startswith("The server web "), said
+        assert found.servers.tools() == () and time.monotonic() - began < 20
 
 
 async def test_contents_that_are_no_text_are_said_and_long_ones_are_cut(tmp_path: Path) -> None:
     async with scripted(tmp_path, "shows a picture") as found:
         await found.servers.ready()
         assert (await found.call("look")).text == (
-            "[image, image/png, 5 bytes: it is not shown]\nof a resource\n[resource a:c: linked]"
+            "[image, image/png, 5 bytes]\n[image, text/html, 14 bytes]\nof a resource\n[resource a:c: linked]"
         )
+        # What it is, its bytes say: what is no image is not passed on as one.
+        assert [each.media_type for each in (await found.call("look")).images] == ["image/gif"]
     async with scripted(tmp_path, "answers at length") as found:
         await found.servers.ready()
         assert len((await found.call("look")).text) == 200_000

@@ -121,7 +121,7 @@ async def test_a_template_is_saved_listed_applied_and_deleted(tmp_path: Path) ->
         assert at.text("store/a.txt") == "store"
         await at.app.templates.delete(saved.template_id)
         with pytest.raises(UnknownThing):
-            at.app.templates.get(saved.template_id)
+            await at.app.templates.get(saved.template_id)
 
 
 async def test_a_template_with_a_missing_value_makes_no_plan(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -90,7 +89,7 @@ async def _document(session: AcpSession, text: str) -> None:
 
 async def _templates(session: AcpSession, _: str) -> None:
     lines = []
-    for template in session.app.templates.list():
+    for template in await session.app.templates.offered():
         values = " ".join(f"{each.name}={each.default or '…'}" for each in template.parameters)
         lines.append(f"- **{template.name}** {values}\n  {template.description or ''}".rstrip())
     session.say("\n".join(lines))
@@ -104,7 +103,7 @@ async def _template(session: AcpSession, text: str) -> None:
         values = []
     if not name or not all("=" in each for each in values):
         raise InvalidParams('Name a template and its values: /template "Rename a symbol" old=a new=b')
-    found = await asyncio.to_thread(session.app.templates.named, name)
+    found = await session.app.templates.named(name)
     request = CreateRequest(
         text=found.name,
         session_id=session.session_id,
@@ -144,11 +143,20 @@ def offered() -> schema.AvailableCommandsUpdate:
     )
 
 
-def command_of(text: str) -> tuple[Command, str] | None:
-    """The command that a prompt begins with, and what follows it; None if it is a request."""
+async def command_of(session: AcpSession, text: str) -> tuple[Command, str] | None:
+    """The command that a prompt begins with, and what follows it; None if it is a request.
+
+    A template is a command, too, where its name is one word, such as that of a prompt of an MCP server.
+    """
     name, _, rest = text.partition(" ")
-    found = COMMANDS.get(name.removeprefix("/")) if name.startswith("/") else None
-    return None if found is None else (found, rest.strip())
+    if not name.startswith("/"):
+        return None
+    if (found := COMMANDS.get(name[1:])) is not None:
+        return found, rest.strip()
+    templates = await session.app.templates.offered()
+    if any(name[1:].casefold() == each.name.casefold() for each in templates):
+        return COMMANDS["template"], text[1:]
+    return None
 
 
 def as_document(plan: Plan) -> str:

@@ -226,7 +226,7 @@ class AcpSession:
             # An image has no file yet; it is kept in the folder.
             await self._trust.ask()
         said = await prompt_of(self.app, blocks)
-        found = commands.command_of(said.text)
+        found = await commands.command_of(self, said.text)
         if found is not None:
             before = self._plan_id
             command, rest = found

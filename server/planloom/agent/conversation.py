@@ -19,7 +19,7 @@ from planloom.agent.prompts import Brief, CallFate, Section, ToolNote, tool_resu
 from planloom.agent.result_budget import beginning, bounded
 from planloom.agent.toolcalls.shapes import CONTROL
 from planloom.domain.values import CallId, Sha256, StepId, Uri
-from planloom.models.port import Message, ModelRequest, ToolCall, ToolSpec
+from planloom.models.port import Image, Message, ModelRequest, ToolCall, ToolSpec
 from planloom.tools.tool import ToolResult
 
 ARGS_SHOWN = 200
@@ -31,6 +31,11 @@ FAILED = "[FAILED]"
 """The beginning of a failed call's result."""
 _NOT_COUNTED = f"{FAILED} It does not count. Call it when the CURRENT TASK is done."
 _NOT_RUN = f"{FAILED} It was not run. Make the call again if the CURRENT TASK needs it."
+_IMAGES_FOLLOW = "(Its images come with the next message.)"
+_NO_IMAGES = "(Its images are not shown, since you take none.)"
+_IMAGES = "These are the images of the results, in their order."
+_MOST_IMAGES = 8
+"""The newest images of results that are sent with a request."""
 
 
 class ContextWindow(Protocol):
@@ -105,7 +110,8 @@ NEW_THREAD = Thread()
 class Conversation:
     """One task's conversation. It continues `thread`; `results` are those of earlier, interrupted runs of the task.
 
-    `fate_of` returns what has become of a call's changes. A result says it as of the time when it is sent.
+    `fate_of` returns what has become of a call's changes. A result says it as of the time when it is sent. Images of
+    results go to a model that `sees` them.
     """
 
     def __init__(
@@ -114,6 +120,8 @@ class Conversation:
         thread: Thread = NEW_THREAD,
         results: Sequence[ToolNote] = (),
         fate_of: Callable[[CallId], CallFate] = lambda _: CallFate(),
+        *,
+        sees: bool = False,
     ) -> None:
         self.window = window
         self.steps = thread.steps
@@ -130,6 +138,8 @@ class Conversation:
         self._notes: list[str] = []
         self._fate_of = fate_of
         self._unsent: dict[int, ToolNote] = {}
+        self._sees = sees
+        self._images: tuple[Image, ...] = ()
 
     @property
     def thread(self) -> Thread:
@@ -178,6 +188,9 @@ class Conversation:
     def add_result(self, call: ToolCall, result: ToolResult, *, remark: str = "") -> None:
         """Add the result of a call; `remark` is a sentence for the model after it."""
         text = f"{result.text}\n{remark}" if remark else result.text
+        if result.images:
+            text += f"\n{_IMAGES_FOLLOW if self._sees else _NO_IMAGES}"
+            self._images = (*self._images, *result.images)[-_MOST_IMAGES:] if self._sees else ()
         note = ToolNote(name=call.name, args=_args(call), ok=result.ok, text=text, call_id=result.call_id)
         self._results.append(note)
         # A command that ran to its end has not failed, whatever its exit code: the model judges it.
@@ -254,7 +267,8 @@ class Conversation:
             parts.append(tool_results(self._results).shown)
         parts.append("\n".join([_INSTRUCTIONS, *self._notes, now.instructions]))
         self._notes = []
-        images = tuple(image for section in now.sections for image in section.images)
+        # Each of these requests stands alone.
+        images = (*(image for section in now.sections for image in section.images), *self._images)
         system = f"{now.system}\n\n{now.rules.shown}" if now.rules.text else now.system
         return turn_request(mode, system, "\n\n".join(parts), tools, images)
 
@@ -288,13 +302,15 @@ class Conversation:
         # After words of the model there must be a message that it answers.
         is_answerable = bool(self._messages) and self._messages[-1].role != "assistant"
         repeats = is_answerable and not changed and self._sent.get(_INSTRUCTIONS) == instructions
+        self._notes += [_IMAGES] if self._images else []
         if repeats and not self._notes:
             return
         self._sent[_INSTRUCTIONS] = instructions
         lines = "\n".join([*self._notes, *([] if repeats else [brief.instructions])])
         self._notes = []
         parts.append(f"{_INSTRUCTIONS}\n{lines}" if changed else lines)
-        images = tuple(image for section in changed for image in section.images)
+        images = (*(image for section in changed for image in section.images), *self._images)
+        self._images = ()
         self._messages.append(Message(role="user", text="\n\n".join(parts), images=images))
 
     async def _compact(self, brief: Callable[[], Brief], size: Callable[[], int]) -> None:

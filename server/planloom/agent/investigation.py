@@ -96,7 +96,9 @@ class Investigation(NamedTuple, Generic[R]):
 async def investigate(investigation: Investigation[R], model: Model, caller: CallRunner) -> R | GaveUp:
     """Let the model investigate until it reports. Raises ModelFailed and BudgetExhausted."""
     thread = NEW_THREAD if investigation.opening is None else investigation.opening.thread
-    loop_state = _State(Conversation(investigation.window, thread), investigation.sentence(_HAND_OVER))
+    sees = (await model.capabilities()).images
+    conversation = Conversation(investigation.window, thread, sees=sees)
+    loop_state = _State(conversation, investigation.sentence(_HAND_OVER))
     if thread.open:
         loop_state.conversation.tell(_REVISE)
     for left in range(investigation.turns, 0, -1):

@@ -213,7 +213,7 @@ async def _decide(task: AgentTask, runner: ToolRunner, state: _State, turn: Turn
     if rest is not None and succeeded is True and not await _may_end(runner):
         # The end of the task was written before its calls.
         succeeded, rest = await run_calls(task.limits, runner, state, rest), None
-    if isinstance(succeeded, GaveUp):
+    if isinstance(succeeded, GaveUp | NeedsAnswer):
         return succeeded
     submits = turn.report is not None and plan.route == "direct"
     ends = submits or (turn.task_completed, turn.final_answer) != (None, None)

@@ -10,7 +10,7 @@ from planloom.agent.answer import Malformed, Turn, call_key
 from planloom.agent.answer_decoder import AnswerDecoder, checked_call, mode_of
 from planloom.agent.conversation import Conversation
 from planloom.agent.prompts import Brief
-from planloom.agent.task import CallRunner, GaveUp, RunLimits
+from planloom.agent.task import CallRunner, GaveUp, NeedsAnswer, RunLimits
 from planloom.domain.errors import BudgetExhausted, ContextOverflow, ModelFailed
 from planloom.models.one_question import Cost
 from planloom.models.port import (
@@ -192,8 +192,10 @@ async def _decoded(
 
 async def run_calls(
     limits: RunLimits, caller: CallRunner, loop_state: LoopState, turn: Turn
-) -> bool | GaveUp:
+) -> bool | GaveUp | NeedsAnswer:
     """Run calls in their order. True if all succeeded; GaveUp if a call does not end.
+
+    A call that the user has to answer something for is the last one that is run.
 
     A call that only repeats the one before is no progress, except a command, which may end differently each time.
     Raises BudgetExhausted if the step has used up its calls.
@@ -217,6 +219,8 @@ async def run_calls(
         if left in _ANNOUNCED and limits.limit > _ANNOUNCED[0]:
             remarks.append(f"Calls left in this run: {left}. {loop_state.hand_over}")
         loop_state.conversation.add_result(call, result, remark=" ".join(remarks))
+        if result.asks is not None:
+            return NeedsAnswer(*result.asks)
         all_ok = all_ok and result.ok
         # An exit code is a result, so a command that ended with another than 0 is progress, too.
         if (result.ok or result.ended) and not is_repeated:

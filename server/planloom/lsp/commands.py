@@ -155,7 +155,7 @@ async def _templates(connection: Connection, _: Arguments) -> Any:
 
 async def _template(connection: Connection, args: Arguments) -> Any:
     """A plan for review by the template of this name, with its values."""
-    template = connection.app.templates.named(args["name"])
+    template = await connection.app.templates.named(args["name"])
     values = args["parameters"] or {}
     request = CreateRequest(text=template.name, template_id=template.template_id, parameters=values)
     return await connection.app.plans.create(request)

@@ -6,17 +6,26 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
+from planloom.domain.image_types import image_type
 from planloom.domain.patterns import pattern
 from planloom.domain.text.counted import cut
-from planloom.tools.external_tools import SEPARATOR, RemoteTool
+from planloom.models.port import Image
+from planloom.tools.external_tools import SEPARATOR, RemotePrompt, RemoteTool
 from planloom.tools.terminal_text import one_line, plain
 
 MOST_TOOLS: Final = 300
 MOST_RESULT: Final = 200_000
 """The most characters of a result that are taken from a server."""
+MOST_IMAGES: Final = 4
+"""The most images of one result that are passed on."""
+_MOST_IMAGE: Final = 7_000_000
+"""The most characters of an image in base64: about 5 MB, which is the most that models take."""
 _MOST_DESCRIPTION: Final = 600
+_MOST_PROMPTS: Final = 100
+_MOST_ARGUMENTS: Final = 20
 _MOST_SCHEMA: Final = 8_000
 _DEEPEST: Final = 6
 _MOST_NODES: Final = 400
@@ -57,6 +66,21 @@ def remote_tools(server: str, tools: Iterable[Any], *, believed: bool) -> Iterat
         reads = believed and hints is not None and hints.read_only_hint is True
         description = one_text(each.description or each.title or own, _MOST_DESCRIPTION)
         yield RemoteTool(server, each.name, name, description, schema_text(each.input_schema), reads)
+
+
+def remote_prompts(server: str, prompts: Iterable[Any]) -> Iterator[RemotePrompt]:
+    """The prompts of a server that can be asked for by a name that people can read."""
+    for each in [*prompts][:_MOST_PROMPTS]:
+        if not each.name.isprintable() or len(each.name) > _LONGEST_NAME:
+            continue
+        stated = [one for one in each.arguments or () if one.name.isprintable()][:_MOST_ARGUMENTS]
+        yield RemotePrompt(
+            server,
+            each.name,
+            one_text(each.description or each.title or "", _MOST_DESCRIPTION),
+            tuple((one.name[:_LONGEST_NAME], one_text(one.description or "", 200)) for one in stated),
+            frozenset(one.name for one in stated if one.required),
+        )
 
 
 def one_text(text: str, most: int) -> str:
@@ -131,7 +155,7 @@ def content_text(blocks: Sequence[Any], structured: Any = None) -> str:
             case "text":
                 parts.append(block.text)
             case "image" | "audio":
-                parts.append(f"[{block.type}, {block.mime_type}, {_size(block.data)} bytes: it is not shown]")
+                parts.append(f"[{block.type}, {block.mime_type}, {_size(block.data)} bytes]")
             case "resource_link":
                 parts.append(f"[resource {block.uri}: {block.title or block.name or ''}]")
             case "resource":
@@ -139,6 +163,19 @@ def content_text(blocks: Sequence[Any], structured: Any = None) -> str:
     if not parts and structured is not None:
         parts.append(json.dumps(structured, ensure_ascii=False))
     return "\n".join(parts)[:MOST_RESULT]
+
+
+def content_images(blocks: Iterable[Any]) -> tuple[Image, ...]:
+    """The images of a result, of kinds that models take: the first, up to a size. What they are, their bytes say."""
+    found: list[Image] = []
+    for block in blocks:
+        if block.type != "image" or len(found) == MOST_IMAGES or len(block.data) > _MOST_IMAGE:
+            continue
+        with suppress(ValueError):
+            data = base64.b64decode(block.data)
+            if media_type := image_type(data):
+                found.append(Image(media_type=media_type, data=data))
+    return tuple(found)
 
 
 def resource_text(resource: Any) -> str:

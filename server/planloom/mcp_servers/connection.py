@@ -15,6 +15,8 @@ import httpx2
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     ElicitRequestFormParams,
@@ -38,7 +40,8 @@ class Hooks(NamedTuple):
     """What the owner of a connection does when the server sends something by itself.
 
     `ended` gets how the server has ended. `asked` gets a question to the user and the schema of the answer, and returns
-    the answer; None declines it. `folders` are the URIs of what it is told of the workspace; None tells nothing.
+    the answer; None declines it. For a question that is an address to open, the schema has no fields, and the answer
+    says that it was. `folders` are the URIs of what it is told of the workspace; None tells nothing.
     """
 
     ended: Callable[[str], None]
@@ -58,15 +61,13 @@ async def connected(
             hooks.changed()
 
     async def on_question(context: ClientRequestContext, params: Any) -> ElicitResult:  # noqa: ARG001
-        if not isinstance(params, ElicitRequestFormParams):
-            hooks.asked(f"{params.message} ({params.url})", {})
+        if isinstance(params, ElicitRequestFormParams):
+            answer = hooks.asked(params.message, dict(params.requested_schema))
+        else:
+            answer = hooks.asked(f"{params.message} ({params.url})", {})
+        if answer is None:
             return ElicitResult(action="decline")
-        answer = hooks.asked(params.message, dict(params.requested_schema))
-        return (
-            ElicitResult(action="decline")
-            if answer is None
-            else ElicitResult(action="accept", content=answer)
-        )
+        return ElicitResult(action="accept", content=answer or None)
 
     async def on_roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001
         assert hooks.folders is not None
@@ -84,7 +85,20 @@ async def connected(
     async with client:
         # A result is data for a model. A schema of the server could have a pattern that takes for ever to match.
         client.session.validate_tool_result = _not_validated  # type: ignore[assignment, method-assign]
-        yield client
+        listening = asyncio.create_task(_listen(client, hooks.changed))
+        try:
+            yield client
+        finally:
+            listening.cancel()
+            await asyncio.wait({listening})
+
+
+async def _listen(client: Client, changed: Callable[[], None]) -> None:
+    """Hear of changes of the tools from a server of the protocol of 2026-07-28, which tells only who listens."""
+    with suppress(ListenNotSupportedError, MCPError, SubscriptionLost, TimeoutError):
+        async with client.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                changed()
 
 
 async def _not_validated(*_: Any) -> None:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from planloom.domain.values import Args
-from planloom.mcp_servers.cleaning import content_text, one_text, remote_tools, resource_text
+from planloom.mcp_servers.cleaning import (
+    content_images,
+    content_text,
+    one_text,
+    remote_prompts,
+    remote_tools,
+    resource_text,
+)
 from planloom.mcp_servers.entries import Entry
+from planloom.mcp_servers.forms import choices, filled, wanted
 from planloom.mcp_servers.limits import (
     LIST_SECONDS,
     MOST_PAGES,
@@ -19,9 +27,17 @@ from planloom.mcp_servers.limits import (
     MOST_STARTS,
     START_SECONDS,
 )
-from planloom.tools.external_tools import Answer, NotThere, RemoteResource, RemoteResult, RemoteTool
+from planloom.tools.external_tools import (
+    Answer,
+    NotThere,
+    RemotePrompt,
+    RemoteResource,
+    RemoteResult,
+    RemoteTool,
+)
 from planloom.tools.processes.server_process import ServerProcess
 from planloom.tools.terminal_text import plain
+from planloom.tools.tool import Asks
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -31,7 +47,6 @@ Launch = Callable[[Entry], Awaitable[ServerProcess]]
 T = TypeVar("T")
 _MOST_QUESTION: Final = 1_000
 _CHANGED: Final = "{} has changed its tools."
-_YES: Final = frozenset({"y", "yes", "true", "ok", "1", "ja"})
 logger = logging.getLogger(__name__)
 
 
@@ -60,7 +75,8 @@ class Server:
         self._starting = asyncio.Lock()
         self._calling = asyncio.Lock()
         self._answer: Answer = lambda _: None
-        self._asked: list[str] = []
+        self._asks: Asks | None = None
+        self._misfit = ""
         self._news: list[str] = []
 
     @property
@@ -98,7 +114,7 @@ class Server:
             raise NotThere(f"{self.name} no longer has the tool {tool.name}.")
         seconds = self._seconds()
         async with self._calling:
-            self._answer, self._asked = answer, []
+            self._answer, self._asks, self._misfit = answer, None, ""
             try:
                 found = await self._within(
                     seconds,
@@ -106,15 +122,16 @@ class Server:
                     lost="Whether the call was made is not known.",
                 )
             except NotThere as failure:
-                if not self._asked:
+                if self._asks is None and not self._misfit:
                     raise
-                return RemoteResult(False, str(failure), tuple(self._asked))
+                return RemoteResult(False, f"{failure}{self._misfit}", self._asks)
             finally:
                 self._answer = lambda _: None
-        text = content_text(found.content, found.structured_content)
+        text = content_text(found.content, found.structured_content) + self._misfit
         if self._is_stale:
             text += f"\n[{_CHANGED.format(self.name)}]"
-        return RemoteResult(not found.is_error, text, tuple(self._asked))
+        images = content_images(found.content)
+        return RemoteResult(not found.is_error, text, self._asks, images)
 
     async def resources(self) -> tuple[RemoteResource, ...]:
         """What it offers to be attached. Raises NotThere."""
@@ -134,6 +151,21 @@ class Server:
         await self.ready()
         found = await self._within(self._seconds(), lambda client: client.read_resource(uri))
         return plain("\n".join(resource_text(each) for each in found.contents))
+
+    async def prompts(self) -> tuple[RemotePrompt, ...]:
+        """What it offers to be asked for by name. Raises NotThere."""
+        await self.ready()
+
+        async def listed(client: Client) -> Any:
+            return (await client.list_prompts()).prompts if client.server_capabilities.prompts else ()
+
+        return tuple(remote_prompts(self.name, await self._within(LIST_SECONDS, listed)))
+
+    async def prompt(self, name: str, values: Mapping[str, str]) -> str:
+        """The text of a prompt with these arguments. Raises NotThere."""
+        await self.ready()
+        found = await self._within(LIST_SECONDS, lambda client: client.get_prompt(name, dict(values)))
+        return plain(content_text([each.content for each in found.messages])).strip()
 
     async def close(self) -> None:
         """End it."""
@@ -273,47 +305,22 @@ class Server:
         self._is_stale = True
 
     def _on_question(self, question: str, schema: dict[str, Any]) -> dict[str, Any] | None:
-        """The user's answer to a question, if they were asked it before and it fits; else None, and it is passed on."""
+        """The user's answer to a question, if they have given one that fits; else None, and it is to be asked."""
         shown = one_text(question, _MOST_QUESTION)
         said = self._answer(shown)
-        if said is not None and (content := _filled(schema, said)) is not None:
-            return content
-        if len(self._asked) < 5:
-            self._asked.append(f"{shown}{_wanted(schema)}")
-        return None
+        if said is None:
+            self._asks = self._asks or Asks(f"{shown}{wanted(schema)}", choices(schema))
+            return None
+        content = filled(schema, said)
+        if content is None:
+            self._misfit += (
+                f"\n[The user answered {one_text(said, 200)!r} to this, so it was declined: {shown}]"
+            )
+        return content
 
 
 _SECONDS_TO_SAY: Final = 0.3
 """How long is waited for how a server has ended, once a request to it has failed."""
-
-
-def _filled(schema: dict[str, Any], said: str) -> dict[str, Any] | None:
-    """The answer in the form that a server asks for: one field of a simple type; None if it asks for more."""
-    properties = schema.get("properties")
-    if not isinstance(properties, dict) or len(properties) > 1:
-        return None
-    for name, stated in properties.items():
-        field = stated if isinstance(stated, dict) else {}
-        choices = field.get("enum")
-        if isinstance(choices, list):
-            value = next((each for each in choices if str(each).casefold() == said.strip().casefold()), None)
-            return None if value is None else {name: value}
-        match field.get("type"):
-            case "boolean":
-                return {name: said.strip().casefold() in _YES}
-            case "integer" | "number" as kind:
-                try:
-                    return {name: int(said) if kind == "integer" else float(said)}
-                except ValueError:
-                    return None
-        return {name: said}
-    return {}
-
-
-def _wanted(schema: dict[str, Any]) -> str:
-    properties = schema.get("properties")
-    names = [one_text(str(each), 60) for each in properties][:10] if isinstance(properties, dict) else []
-    return f" ({', '.join(names)})" if names else ""
 
 
 def _words(error: BaseException) -> str:

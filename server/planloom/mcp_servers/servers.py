@@ -23,6 +23,7 @@ from planloom.tools.confinement.program_needs import needs_of
 from planloom.tools.external_tools import (
     Answer,
     NotThere,
+    RemotePrompt,
     RemoteReport,
     RemoteResource,
     RemoteResult,
@@ -102,6 +103,19 @@ class McpServers:
     async def read(self, server: str, uri: str) -> str:
         """The text of what a server offers. Raises NotThere."""
         return await (await self._server(server)).read(uri)
+
+    async def prompts(self) -> tuple[RemotePrompt, ...]:
+        """What the servers offer to be asked for. A server that fails offers nothing."""
+        if not self._session.trusted or not self._entries()[0]:
+            return ()
+        await self.ready()
+        asked = (server.prompts() for server in self._servers.values())
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        return tuple(prompt for each in found if not isinstance(each, BaseException) for prompt in each)
+
+    async def prompt(self, server: str, name: str, values: Mapping[str, str]) -> str:
+        """The text of a prompt with these arguments. Raises NotThere."""
+        return await (await self._server(server)).prompt(name, values)
 
     def is_confined(self, server: str) -> bool:
         """Whether a server is a process of ours that is confined."""

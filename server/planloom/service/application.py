@@ -63,6 +63,7 @@ from planloom.service.running.resource_claims import capacity_of, claims_of
 from planloom.service.running.turns import Turns
 from planloom.service.running.upkeep import Upkeep
 from planloom.service.running.user_undo import UserUndo
+from planloom.service.server_prompts import ServerPrompts
 from planloom.service.templates import Templates
 from planloom.service.tracing.export import TraceExporter, headers_of
 from planloom.service.tracing.recorder import TraceRecorder
@@ -99,7 +100,7 @@ class Application:
         plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
         feed = Feed(plan_store, models.known_keys, models.waits)
         warn = partial(feed.notice, "warning")
-        templates = Templates(ledger, plan_store)
+        templates = Templates(ledger, plan_store, ServerPrompts(session))
         rules = StepRules(session, tools, templates.find)
         index = WorkspaceIndex(session, jobs)
         references = WorkspaceReferences(session, index, ledger.text)

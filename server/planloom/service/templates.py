@@ -12,24 +12,29 @@ from planloom.domain.plans.templates import (
     Template,
     TemplatePreview,
     TemplateRefused,
-    applied,
     preview,
     template_of,
 )
 from planloom.domain.values import Json, PlanId, TemplateId
 from planloom.execution.plan_store import PlanStore
 from planloom.planning.templates.builtin import builtin_templates
+from planloom.service.server_prompts import ServerPrompts, is_of_server
 from planloom.storage.ledger import Ledger
 
 log = logging.getLogger(__name__)
 
 
 class Templates:
-    """The templates; saved ones are stored in the ledger."""
+    """The templates; saved ones are stored in the ledger. Prompts of servers are among them."""
 
-    def __init__(self, ledger: Ledger, plan_store: PlanStore) -> None:
+    def __init__(self, ledger: Ledger, plan_store: PlanStore, prompts: ServerPrompts) -> None:
         self._ledger = ledger
         self._plan_store = plan_store
+        self._prompts = prompts
+
+    async def offered(self) -> tuple[Template, ...]:
+        """The templates that there are, then the prompts of servers, which may have to start. Raises StorageFailed."""
+        return (*self.list(), *await self._prompts.templates())
 
     def list(self) -> tuple[Template, ...]:
         """The saved templates by name, then the bundled ones. Raises StorageFailed."""
@@ -42,35 +47,39 @@ class Templates:
 
     def find(self, name: str) -> Template | None:
         """The template with this id, else that of this name in letters of any case. Raises StorageFailed."""
-        templates = self.list()
-        by_id = next((each for each in templates if each.template_id == name), None)
-        return by_id or next((each for each in templates if each.name.casefold() == name.casefold()), None)
+        return _of_name(self.list(), name)
 
-    def get(self, template_id: TemplateId) -> Template:
+    async def get(self, template_id: TemplateId) -> Template:
         """The template with this id. Raises UnknownThing, StorageFailed."""
-        for template in self.list():
+        listed = await self._prompts.templates() if is_of_server(template_id) else self.list()
+        for template in listed:
             if template.template_id == template_id:
                 return template
         raise UnknownThing("template", template_id)
 
-    def named(self, name: str) -> Template:
+    async def named(self, name: str) -> Template:
         """The template of this name, in letters of any case, or with this id. Raises UnknownThing."""
-        template = self.find(name)
+        template = self.find(name) or _of_name(await self._prompts.templates(), name)
         if template is None:
             raise UnknownThing("template", name)
         return template
 
-    def preview(self, template_id: TemplateId, values: Mapping[str, str]) -> TemplatePreview:
-        """A template as these values fill it in. Raises UnknownThing."""
-        return preview(self.get(template_id), values)
+    async def preview(self, template_id: TemplateId, values: Mapping[str, str]) -> TemplatePreview:
+        """A template as these values fill it in. Raises UnknownThing, and InvalidParams for a prompt of a server."""
+        template = await self.get(template_id)
+        filled = preview(template, values)
+        if is_of_server(template_id) and not filled.problems:
+            return filled.model_copy(update={"steps": (await self._prompts.step(template, values),)})
+        return filled
 
-    def filled(self, template_id: TemplateId, values: Mapping[str, str]) -> tuple[Template, tuple[Step, ...]]:
+    async def filled(
+        self, template_id: TemplateId, values: Mapping[str, str]
+    ) -> tuple[Template, tuple[Step, ...]]:
         """A template and its steps, filled in whole. Raises UnknownThing, and InvalidParams for the values."""
-        template = self.get(template_id)
-        steps = applied(template, values)
-        if isinstance(steps, TemplateRefused):
-            raise refused(steps)
-        return template, steps
+        found = await self.preview(template_id, values)
+        if found.problems:
+            raise refused(TemplateRefused(problems=found.problems))
+        return await self.get(template_id), found.steps
 
     async def save(
         self, plan_id: PlanId, name: str, description: str | None, parameters: Sequence[tuple[str, str]]
@@ -96,11 +105,17 @@ class Templates:
 
     async def delete(self, template_id: TemplateId) -> None:
         """Delete a saved template. Raises UnknownThing, StorageFailed, and InvalidParams for a bundled one."""
-        if self.get(template_id).builtin:
-            problem: dict[str, Json] = {"field": "templateId", "problem": "it ships with Planloom"}
-            raise InvalidParams("A bundled template cannot be deleted.", details=[problem])
+        if (await self.get(template_id)).builtin:
+            problem: dict[str, Json] = {"field": "templateId", "problem": "it is not one of yours"}
+            raise InvalidParams("Only templates that you have saved can be deleted.", details=[problem])
         await self._ledger.ready()
         self._ledger.drop_template(template_id)
+
+
+def _of_name(templates: Sequence[Template], name: str) -> Template | None:
+    """The template with this id, else that of this name in letters of any case."""
+    by_id = next((each for each in templates if each.template_id == name), None)
+    return by_id or next((each for each in templates if each.name.casefold() == name.casefold()), None)
 
 
 def _read(body: str) -> Template | None:

@@ -6,7 +6,7 @@ Few tools are shown with their schemas; where they are more than `LISTED_BYTES`,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol
 
@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from planloom.domain.model_text.fences import fenced
 from planloom.domain.values import Args, Json
-from planloom.models.port import ToolCall
+from planloom.models.port import Image, ToolCall
 from planloom.tools.catalog import Arguments
 from planloom.tools.context import ToolContext
 from planloom.tools.terminal_text import plain
-from planloom.tools.tool import Tool, ToolResult, failed, succeeded
+from planloom.tools.tool import Asks, Tool, ToolResult, failed, succeeded
 
 LISTED_BYTES: Final = 8_000
 """The most bytes of the tools of all servers, with their schemas, that every request to a model lists."""
@@ -63,11 +63,12 @@ class RemoteTool(NamedTuple):
 
 
 class RemoteResult(NamedTuple):
-    """What a server said of a call. `asked` are questions to the user that were declined."""
+    """What a server said of a call. `asks` is its first question to the user that has no answer: it was declined."""
 
     ok: bool
     text: str
-    asked: tuple[str, ...] = ()
+    asks: Asks | None = None
+    images: tuple[Image, ...] = ()
 
 
 class RemoteReport(NamedTuple):
@@ -86,6 +87,16 @@ class RemoteResource(NamedTuple):
     server: str
     uri: str
     title: str = ""
+
+
+class RemotePrompt(NamedTuple):
+    """A text that a server writes for whoever asks by its `name`. Of `arguments`, those in `required` must be given."""
+
+    server: str
+    name: str
+    description: str
+    arguments: tuple[tuple[str, str], ...] = ()
+    required: frozenset[str] = frozenset()
 
 
 Answer = Callable[[str], str | None]
@@ -119,6 +130,14 @@ class ExternalTools(Protocol):
 
     async def read(self, server: str, uri: str) -> str:
         """The text of what a server offers. Raises NotThere."""
+        ...
+
+    async def prompts(self) -> tuple[RemotePrompt, ...]:
+        """What the servers offer to be asked for. A server that fails offers nothing."""
+        ...
+
+    async def prompt(self, server: str, name: str, values: Mapping[str, str]) -> str:
+        """The text of a prompt with these arguments. Raises NotThere."""
         ...
 
     def is_confined(self, server: str) -> bool:
@@ -212,17 +231,17 @@ async def _call(remote: RemoteTool, arguments: Args, context: ToolContext) -> To
     facts = f", the first {MOST_RESULT} of {len(shown)} characters" if rest > 0 else ""
     body = fenced(shown[:MOST_RESULT]) if shown.strip() else "(no text)"
     text = f"DATA from the server {remote.server}{facts}\n{body}"
-    for question in found.asked:
+    if found.asks is not None:
         text += (
-            f"\nThe server wanted to ask the user this, and was declined:\n{fenced(plain(question))}\n"
-            "If the call cannot do without, ask the user with just these words, then call again."
+            f"\nThe server wanted to ask the user this, and was told to wait:\n{fenced(found.asks.question)}\n"
+            "Once the user has answered, call it again: it then gets the answer."
         )
     first = next((line for line in shown.splitlines() if line.strip()), "no text").strip()
     result = succeeded(f"{remote.name}: {first}", text, shown[:MOST_RESULT])
     if not found.ok:
         result = failed(f"{remote.name} failed: {first}")._replace(text=f"{remote.name} failed.\n{text}")
     # It ran to its end, so that it is not repeated after a crash without a question.
-    return result._replace(ended=not remote.reads)
+    return result._replace(ended=not remote.reads, asks=found.asks, images=found.images)
 
 
 @lru_cache(8)

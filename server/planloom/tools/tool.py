@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from planloom.domain.plans.commands import CommandOutcome
 from planloom.domain.safety.approvals import Effect
 from planloom.domain.values import Args, CallId, Json
+from planloom.models.port import Image
 
 if TYPE_CHECKING:
     from planloom.workspace.paths.resolver import Purpose
@@ -28,6 +29,13 @@ SEVERAL_MATCHES: Final = "several_matches"
 """The code of an edit that nothing came of, since its old text stands in several places: all can be replaced."""
 
 
+class Asks(NamedTuple):
+    """A question to the user, with the answers to choose from, if it has some."""
+
+    question: str
+    options: tuple[str, ...] = ()
+
+
 class ToolResult(NamedTuple):
     """The result of a call: a summary for people, a text for the model, a value for later steps.
 
@@ -35,6 +43,7 @@ class ToolResult(NamedTuple):
     end, with any exit code, and `outcome` says how; `in_background`: it runs on. `refused`: a person or the policy did
     not allow the call. `code` names a failure that has a way out of its own.
     `call_id` is the recorded call's, by which the plan tells what became of its changes; None if it is not recorded.
+    `asks` is what the user has to answer before it can be called again; `images` are for models that take them.
     """
 
     ok: bool
@@ -47,6 +56,8 @@ class ToolResult(NamedTuple):
     refused: bool = False
     call_id: CallId | None = None
     code: str | None = None
+    asks: Asks | None = None
+    images: tuple[Image, ...] = ()
 
 
 def succeeded(summary: str, text: str | None = None, value: Json = None) -> ToolResult:

@@ -105,8 +105,18 @@ class Conversation:
             await self._plan(lambda _, run: run.carry_out(request))
         elif name in COMMANDS:
             await COMMANDS[name].run(self, words)
+        elif await self._is_template(name):
+            values = dict(word.split("=", 1) for word in words if "=" in word)
+            rest = " ".join(word for word in words if "=" not in word)
+            request = Request(rest, template=name, parameters=values)
+            await self._plan(lambda _, run: run.carry_out(request))
         else:
             self._person.say(f"There is no command /{name}; /help shows those that there are.", "yellow")
+
+    async def _is_template(self, name: str) -> bool:
+        """Whether a template has this name, such as a prompt of an MCP server."""
+        listed = await self._running.request("planloom/template/list")
+        return any(name.casefold() == each["name"].casefold() for each in listed["templates"])
 
     async def _plan(self, carry: Carry) -> None:
         """Carry a plan to its end, or until it is left."""

@@ -22,7 +22,7 @@ ParameterType = Literal["text", "path", "number", "choice"]
 
 
 class TemplateParameter(Value):
-    """A value that the user gives when applying a template; required if there is no default."""
+    """A value that the user gives when applying a template; required without a default, optional with an empty one."""
 
     name: str
     description: str | None = None
@@ -85,7 +85,7 @@ def preview(template: Template, values: Mapping[str, str]) -> TemplatePreview:
 def _problem(parameter: TemplateParameter, value: str) -> str | None:
     """Why a value is none for this parameter."""
     if not value:
-        return "it is required"
+        return None if parameter.default == "" else "it is required"
     match parameter.type:
         case "text":
             return None

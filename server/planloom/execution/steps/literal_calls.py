@@ -11,7 +11,7 @@ from planloom.domain.values import Args
 from planloom.execution.effects.proposals import Committed, Denied
 from planloom.execution.effects.staging_area import StagingArea, commit_step
 from planloom.execution.judging import ASK_SECONDS
-from planloom.execution.step_outcomes import CallFailed, Done, Failed, Outcome, Rerouted, Skipped
+from planloom.execution.step_outcomes import Asked, CallFailed, Done, Failed, Outcome, Rerouted, Skipped
 from planloom.execution.step_run import StepRun
 from planloom.execution.steps.call_records import recorded_call
 from planloom.execution.steps.checks import StepChecks
@@ -92,6 +92,8 @@ class LiteralCalls:
         self, run: StepRun, result: ToolResult, context: ToolContext, checks: StepChecks
     ) -> Outcome | CallFailed:
         """Commit what the call has staged."""
+        if result.asks is not None:
+            return Asked(*result.asks)
         if not result.ok:
             summary, _, output = result.text.partition("\n")
             lack = None if result.outcome is None else result.outcome.lack

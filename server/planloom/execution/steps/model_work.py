@@ -152,6 +152,7 @@ class ModelWork:
             thread,
             earlier_results(run.plan, step, with_output=with_output),
             lambda call_id: call_fate(run.plan, run.now, call_id),
+            sees=can.images,
         )
         if thread.planned is not None and TASK_LIST not in thread.sent:
             conversation.tell(_become_of_the_plan(run.plan, thread))

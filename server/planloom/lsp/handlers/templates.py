@@ -18,9 +18,9 @@ async def list_templates(
     connection: Connection,
     params: NoParams,  # noqa: ARG001
 ) -> wire.TemplatesResult:
-    """The built-in templates and the user's own."""
+    """The built-in templates, the user's own, and the prompts of MCP servers."""
     return wire.TemplatesResult(
-        templates=tuple(to_wire.template(each) for each in connection.app.templates.list())
+        templates=tuple(map(to_wire.template, await connection.app.templates.offered()))
     )
 
 
@@ -35,7 +35,7 @@ async def list_tools(
 
 async def preview(connection: Connection, params: wire.PreviewTemplateParams) -> wire.TemplatePreviewResult:
     """A template's steps with some of its values; nothing is planned."""
-    filled = connection.app.templates.preview(TemplateId(params.template_id), params.parameters or {})
+    filled = await connection.app.templates.preview(TemplateId(params.template_id), params.parameters or {})
     return wire.TemplatePreviewResult(
         steps=to_wire.template_steps(filled.steps),
         problems=tuple(

@@ -66,7 +66,7 @@ class NewRequests:
                 "No folder is open.", hint="Open the folder that the request is about, then ask again."
             )
         if request.template_id is not None:
-            self._templates.filled(request.template_id, request.parameters)
+            await self._templates.filled(request.template_id, request.parameters)
         # A request that runs at once is read by rules, which then know whether symbols can be renamed.
         await self._index.find_language()
         resolution = await self.resolve(request.text, request)

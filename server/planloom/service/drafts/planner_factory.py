@@ -54,7 +54,7 @@ class PlannerFactory:
         Raises UnknownThing and InvalidParams for a template.
         """
         if plan.template_id is not None and not plan.unread:
-            template, steps = self._templates.filled(plan.template_id, plan.template_parameters)
+            template, steps = await self._templates.filled(plan.template_id, plan.template_parameters)
             planner: Planner = TemplatePlanner(
                 template.name, steps, self._tools, sequential=template.sequential
             )
