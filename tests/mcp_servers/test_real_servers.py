@@ -65,7 +65,7 @@ async def test_the_server_for_files_changes_nothing_unless_it_may(tmp_path: Path
 
 
 @needs_linux
-@pytest.mark.parametrize(("words", "reaches"), [("reads", False), ("network", True)])
+@pytest.mark.parametrize(("words", "reaches"), [("reads", False), ("local", True), ("network", True)])
 async def test_the_server_that_fetches_reaches_what_its_words_give_it(
     tmp_path: Path, words: str, reaches: bool
 ) -> None:

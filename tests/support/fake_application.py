@@ -129,8 +129,6 @@ _SYNC = frozenset(
         "memory.search",
         "memory.forget",
         "plans.markdown",
-        "templates.list",
-        "templates.preview",
     }
 )
 
@@ -154,7 +152,7 @@ class FakeApplication:
             "plans.delete": None,
             "plans.markdown": "# Plan",
             "approvals.respond": None,
-            "templates.list": (),
+            "templates.offered": (),
             "index.update": None,
             "templates.delete": None,
         }
