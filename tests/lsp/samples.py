@@ -633,7 +633,7 @@ def application() -> FakeApplication:
         ),
         references__complete=SimpleNamespace(items=(item,), is_incomplete=True),
         references__keep_image="file:///work/.planloom/image-0a1b.png",
-        templates__list=(template,),
+        templates__offered=(template,),
         templates__save=template,
         templates__preview=SimpleNamespace(steps=STEPS[3:], problems=(("kind", "it is required"),)),
         models__list=SimpleNamespace(models=(model,), active=active),
