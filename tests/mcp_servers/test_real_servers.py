@@ -1,4 +1,4 @@
-"""Real MCP servers are started confined and used: for git, for fetching, for files, and one that has everything."""
+"""Real MCP servers are started confined and used: for git, fetching, files, SQLite, and one that has everything."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.support.http_server import Asked, Wire, serving
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 TOOLS = Path(os.environ.get("PLANLOOM_TOOLS") or Path.home() / ".cache" / "planloom-tools") / "mcp"
 PYTHON_SERVERS = TOOLS / "python" / "bin"
+SQLITE_SERVER = TOOLS / "sqlite" / "bin"
 NODE_SERVERS = TOOLS / "node" / "node_modules" / ".bin"
 AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="confined by the means of Linux")
@@ -81,6 +82,21 @@ async def test_the_server_that_fetches_reaches_what_its_words_give_it(
         assert await found.servers.ready() == ()
         result = await found.call("fetch", url=f"{server.origin}/")
         assert ("of the page" in result.text, bool(server.asked)) == (reaches, reaches), result
+
+
+async def test_a_server_of_the_librarys_first_version_has_a_database_a_memo_and_a_prompt(
+    tmp_path: Path,
+) -> None:
+    database = program(SQLITE_SERVER, "mcp-server-sqlite")
+    async with bench(tmp_path, f"db (writes): {database} --db-path {tmp_path}/workspace/a.db") as found:
+        assert await found.servers.ready() == ()
+        assert (await found.call("create_table", query="create table t (a text)")).ok
+        assert (await found.call("write_query", query="insert into t values ('x')")).ok
+        assert "'x'" in (await found.call("read_query", query="select * from t")).text
+        assert [each.uri for each in await found.servers.resources("db")] == ["memo://insights"]
+        (prompt,) = await found.servers.prompts()
+        assert prompt.required == {"topic"}
+        assert "cats" in await found.servers.prompt("db", prompt.name, {"topic": "cats"})
 
 
 async def test_the_server_that_has_everything_is_used_and_its_many_tools_are_bounded(tmp_path: Path) -> None:
