@@ -52,3 +52,14 @@ async def test_a_server_is_asked_once_with_its_whole_line(
             each["toolCall"]["content"][0]["content"]["text"] for each in client.asked if each not in asked
         ]
         assert any("box" in call and "look" in call and "that" in call for call in calls) is used
+
+
+async def test_a_prompt_of_a_server_is_a_command(folder: Path) -> None:
+    async with connected(open_application, trusts=[folder]) as client:
+        await client.open(folder, mcpServers=[server(folder)])
+        client.answers = lambda params: "Use it" if "MCP server" in params["toolCall"]["title"] else None
+        await client.prompt("/box:tidy what=shelf")
+        shown = str(client.asked[-1]["toolCall"])
+        assert "Tidy shelf up: look into the box." in shown, shown
+        await client.prompt("/templates")
+        assert "**box:tidy** what=… how=" in str(client.updates)

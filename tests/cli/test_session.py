@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.mcp_servers.support import PYTHON, SCRIPT
 from tests.support.command_line import AtTerminal, run
 from tests.support.model_server import model_process
 
@@ -133,6 +135,20 @@ def test_what_is_no_command_is_said_and_what_is_typed_is_kept(start: Start, tmp_
     assert terminal.finish().code == 0
     (history,) = (tmp_path / "state").rglob("requests")
     assert "+/help" in history.read_text() and history.stat().st_mode & 0o077 == 0
+
+
+def test_a_prompt_of_an_mcp_server_is_a_command(start: Start, work: Path, tmp_path: Path) -> None:
+    program = tmp_path / "server.py"
+    program.write_bytes(SCRIPT.read_bytes())
+    servers = json.dumps([f"box: {PYTHON} {program} good"])
+    terminal = start("--set", f"mcp.servers={servers}", "--trust")
+    say(terminal, "/box:tidy what=shelf")
+    terminal.wait_for("Tidy shelf up: look into the box.")
+    terminal.wait_for("Execute this plan?")
+    terminal.press("\x04")
+    terminal.wait_for("Kept for later.")
+    say(terminal, "/quit")
+    assert terminal.finish().code == 0
 
 
 def test_lines_that_are_pasted_are_one_request(start: Start, work: Path) -> None:

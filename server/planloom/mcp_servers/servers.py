@@ -106,7 +106,7 @@ class McpServers:
 
     async def prompts(self) -> tuple[RemotePrompt, ...]:
         """What the servers offer to be asked for. A server that fails offers nothing."""
-        if not self._session.trusted or not self._entries()[0]:
+        if not self._session.trusted:
             return ()
         await self.ready()
         asked = (server.prompts() for server in self._servers.values())

@@ -28,17 +28,17 @@ class ServerPrompts:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._asking: asyncio.Task[tuple[RemotePrompt, ...]] | None = None
 
     async def templates(self) -> tuple[Template, ...]:
         """The prompts of the servers that run, or start in time."""
-        external = self._session.external
-        if external is None:
+        if self._session.external is None:
             return ()
-        try:
-            async with asyncio.timeout(_SECONDS):
-                return tuple(map(_template, await external.prompts()))
-        except TimeoutError:
-            return ()
+        # Who waits no longer withdraws no question to the user about a server that a folder proposes.
+        asking = self._asking or asyncio.create_task(self._session.external.prompts())
+        await asyncio.wait({asking}, timeout=_SECONDS)
+        self._asking = None if asking.done() else asking
+        return tuple(map(_template, asking.result())) if asking.done() else ()
 
     async def step(self, template: Template, values: Mapping[str, str]) -> Step:
         """The step that a prompt with these values is. Raises InvalidParams if its server does not answer."""
