@@ -43,6 +43,14 @@ class Terminal:
         """What is to be seen now; nothing once the program has ended."""
         return self._tmux("capture-pane", "-p", check=False)
 
+    def drawn(self) -> tuple[tuple[str, ...], tuple[int, int] | None]:
+        """The screen's lines with the escape sequences of their colours, and the caret's column and line if shown."""
+        caret = "#{cursor_flag} #{cursor_x} #{cursor_y}"
+        shown = self._tmux("capture-pane", "-e", "-p", ";", "display-message", "-p", caret)
+        *lines, last = shown.splitlines()
+        flag, column, line = map(int, last.split())
+        return tuple(lines), (column, line) if flag else None
+
     def until(self, *parts: str) -> str:
         """The first screen that shows all of the parts; blanks and line ends between words do not count."""
         return self.until_true(lambda shown: all(_plain(part) in _plain(shown) for part in parts), parts)
