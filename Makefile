@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e languages mcp-servers editors-tools editors advisories clean
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e pictures languages mcp-servers editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,10 +40,10 @@ generate: $(READY) ## Write the generated pages, modules and settings, and the g
 check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 
 format: $(READY)
-	@$(BIN)/ruff format --check server tests bench codegen supply demo docs/clients
+	@$(BIN)/ruff format --check server tests bench codegen supply demo pictures docs/clients
 
 lint: $(READY)
-	@$(BIN)/ruff check server tests bench codegen supply demo docs/clients
+	@$(BIN)/ruff check server tests bench codegen supply demo pictures docs/clients
 
 types: $(READY)
 	@$(BIN)/mypy
@@ -91,6 +91,11 @@ e2e-tools: ## Set up a real VS Code workbench, once (Debian, as root the first t
 
 e2e: vsix e2e-tools ## Drive the extension in a real VS Code workbench (Debian, as root the first time)
 	@client-vscode/e2e/run.sh
+
+# Pillow puts the frames of a recording together; nothing that ships has it.
+pictures: vsix e2e-tools editors-tools ## Make the pictures of README and docs anew, all or PICTURES="NAMES"
+	@$(LOCKED) -r supply/locks/pictures.txt
+	@$(BIN)/python -m pictures $(PICTURES)
 
 languages: $(READY) ## Install the language servers that slow tests and benches ask (Debian, as root the first time)
 	@tests/languages/setup.sh $(PLANLOOM_TOOLS)/languages

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tests.editors.terminal import SECONDS, Terminal
 
@@ -44,7 +45,7 @@ class Recorder:
         for letter in text:
             before = self._look()
             self.terminals[name].type(letter)
-            self._wait_for(lambda before=before: self._look() != before, letter)
+            self._wait_for(partial(self._differs, before), letter)
             # A blank takes a finger longer than a letter.
             self._keep(KEY_SECONDS * (2 if letter == " " else 1))
         self.hold(0.3)
@@ -74,6 +75,9 @@ class Recorder:
         """Set what is said from the next frame on."""
         self.caption = caption
         self._keep(0)
+
+    def _differs(self, before: Mapping[str, Screen]) -> bool:
+        return self._look() != before
 
     def _look(self) -> dict[str, Screen]:
         return {name: Screen(*terminal.drawn()) for name, terminal in self.terminals.items()}

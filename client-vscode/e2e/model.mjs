@@ -11,6 +11,7 @@ import { GRAPH_SCRIPT } from "./graph.mjs";
 import { IMAGE_SCRIPT } from "./images.mjs";
 import { JUDGING_SCRIPT } from "./judging.mjs";
 import { NODES_SCRIPT } from "./nodes.mjs";
+import { RECORDING_SCRIPT } from "./recording.mjs";
 import { until } from "./workbench.mjs";
 
 const PROJECT = join(import.meta.dirname, "../..");
@@ -48,6 +49,7 @@ const SCRIPT = [
   ...IMAGE_SCRIPT,
   ...JUDGING_SCRIPT,
   ...NODES_SCRIPT,
+  ...RECORDING_SCRIPT,
   {
     when: { contains: ["USER REQUEST\nAnd how many letters are in it?"] },
     calls: [call("final_answer", { text: "Eight letters.", confidence: "high" })],

@@ -17,6 +17,7 @@ import { JUDGING, RENAMING } from "./judging.mjs";
 import { startModel, WITH_MODEL } from "./model.mjs";
 import { NEW_FILES } from "./newFiles.mjs";
 import { NODES } from "./nodes.mjs";
+import { RECORDING } from "./recording.mjs";
 import { REVIEWING } from "./reviewing.mjs";
 import { german, languages, looks, storm, thinking } from "./scripted.mjs";
 import { TEMPLATES } from "./templates.mjs";
@@ -88,7 +89,7 @@ async function journey(workbench, each, more) {
     try {
       if (number > 1) await more.model?.again();
       more.reset();
-      const result = await within(JOURNEY_SECONDS, each.name, attempt(workbench, each, more));
+      const result = await within(each.seconds ?? JOURNEY_SECONDS, each.name, attempt(workbench, each, more));
       if (number > 1) flaky.push(each.name);
       lap(`${number > 1 ? "FLAKY" : "ok   "} ${each.name}`);
       return result;
@@ -158,6 +159,8 @@ const QUIET_MODEL = { "planloom.planning.perspectives": "never", "planloom.plann
 await series(workbench, QUIET_MODEL, FIRST_RUN, { model });
 await series(workbench, WITHOUT_MODEL, CHAT);
 await series(workbench, { ...model.machine, ...ASKING }, DRAFTED, { model });
+// The film tests nothing that no other journey does, and takes a minute: it is made for who names it.
+if (only !== "") await series(workbench, model.machine, RECORDING, { model });
 const scripted = await series(workbench, { "planloom.server.command": fake }, [
   thinking,
   looks,

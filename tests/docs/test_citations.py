@@ -48,7 +48,16 @@ def words(path: Path) -> str:
 @cache
 def sources() -> dict[str, str]:
     """The words of each file of code and tests, by its path."""
-    folders = ("server", "tests", "bench", "codegen", "demo", "client-vscode/src", "client-vscode/test")
+    folders = (
+        "server",
+        "tests",
+        "bench",
+        "codegen",
+        "demo",
+        "pictures",
+        "client-vscode/src",
+        "client-vscode/test",
+    )
     found = (path for folder in folders for path in (PROJECT / folder).rglob("*"))
     return {
         path.relative_to(PROJECT).as_posix(): words(path)
