@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e languages mcp-servers editors-tools editors advisories clean
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix vsix-universal packages pythons wheels e2e-tools e2e languages mcp-servers editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -85,6 +85,18 @@ client: $(READY) ## Check and build the VS Code extension and run its own tests,
 
 vsix: $(READY) ## Package the extension for this machine, the server in it
 	@client-vscode/scripts/with-node.sh npm run --silent package
+
+vsix-universal: $(READY) ## Package the extension for every machine, without a server: it starts the `planloom` on PATH
+	@client-vscode/scripts/with-node.sh npm run --silent package -- --target universal
+
+packages: $(READY) ## Build the sdist, the wheel that it gives and the bill of materials of that, into dist/
+	@$(BIN)/python -m supply.packages
+
+pythons: $(READY) wheels ## Install the wheel in a clean environment of every Python that is found, and use it there
+	@$(BIN)/pytest -rA tests/supply/test_installed.py
+
+wheels: $(READY) ## Fetch the locked wheels of this machine's platform, for every Python
+	@$(BIN)/python -m supply.bundle --fetch
 
 e2e-tools: ## Set up a real VS Code workbench, once (Debian, as root the first time)
 	@client-vscode/e2e/setup.sh $(PLANLOOM_TOOLS)
