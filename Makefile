@@ -93,6 +93,7 @@ packages: $(READY) ## Build the sdist, the wheel that it gives and the bill of m
 	@$(BIN)/python -m supply.packages
 
 pythons: $(READY) wheels ## Install the wheel in a clean environment of every Python that is found, and use it there
+	@tests/supply/setup.sh $(PLANLOOM_TOOLS)/python 3.14 || echo "NOT TESTED: Python 3.14, unless there is one on PATH." >&2
 	@$(BIN)/pytest -rA tests/supply/test_installed.py
 
 wheels: $(READY) ## Fetch the locked wheels of this machine's platform, for every Python

@@ -1,7 +1,7 @@
 """The wheel, built from the sdist alone, in a clean environment of every Python that is found here.
 
-`PLANLOOM_PYTHONS` names more interpreters than those on PATH. The locked wheels come from where `make wheels` keeps
-them, so that the tests use no network.
+`PLANLOOM_PYTHONS` names more interpreters than those on PATH and the one that `make pythons` fetches. The locked wheels
+come from where `make wheels` keeps them, so that the tests use no network.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pythons() -> dict[str, str]:
     named = [Path(each) for each in os.environ.get("PLANLOOM_PYTHONS", "").split(os.pathsep) if each]
     folders = [Path(each) for each in os.environ.get("PATH", "").split(os.pathsep) if each]
     # A version manager keeps its interpreters beside each other, and puts on PATH those that are chosen now.
-    folders += sorted(Path.home().glob(".pyenv/versions/*/bin"))
+    folders += [*sorted(Path.home().glob(".pyenv/versions/*/bin")), TOOLS / "python" / "usr" / "bin"]
     candidates = [folder / f"python{version}" for version in PYTHONS for folder in folders]
     found: dict[str, str] = {}
     for each in (*named, Path(sys.executable), *candidates):
