@@ -5,14 +5,14 @@
 set -euo pipefail
 to=${1:?a folder to keep the Python in}
 version=${2:?a version, such as 3.14}
-[ ! -x "$to/usr/bin/python$version" ] || exit 0
+[ ! -e "$to/.ready" ] || exit 0
 if [ "$(uname -s)-$(uname -m)" != Linux-x86_64 ] || ! command -v apt-get dpkg-deb >/dev/null; then
   echo "Python $version is set up on Debian for x86-64 only." >&2
   exit 1
 fi
 # The mirror that this machine uses.
-mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list 2>/dev/null |
-  grep -Eo 'https?://[^ ]+/debian/?( |$)' | head -n 1 | tr -d ' ')
+mirror=$(grep -hEos 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d/* | grep -v snapshot |
+  head -n 1 | tr -d ' ' || true)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch"/{lists,cache/archives,debs}/partial "$scratch/state" "$scratch/root"
@@ -28,10 +28,12 @@ cd "$scratch/debs"
   libncursesw6 libtinfo6 libreadline8t64 patchelf
 for each in *.deb; do dpkg-deb -x "$each" "$scratch/root"; done
 libraries=usr/lib/x86_64-linux-gnu
+rm -rf "$to"
 mkdir -p "$to"
 cp -a "$scratch/root/." "$to"
-# Its own loader and libraries: those of this Debian are older.
-"$to/$libraries/ld-linux-x86-64.so.2" --library-path "$to/$libraries" "$to/usr/bin/patchelf" \
-  --set-interpreter "$to/$libraries/ld-linux-x86-64.so.2" --force-rpath --set-rpath "$to/$libraries" \
-  "$to/usr/bin/python$version"
+# Its own loader and libraries: those of this Debian are older. In the other order, patchelf 0.18 breaks the program.
+patchelf=("$to/$libraries/ld-linux-x86-64.so.2" --library-path "$to/$libraries" "$to/usr/bin/patchelf")
+"${patchelf[@]}" --force-rpath --set-rpath "$to/$libraries" "$to/usr/bin/python$version"
+"${patchelf[@]}" --set-interpreter "$to/$libraries/ld-linux-x86-64.so.2" "$to/usr/bin/python$version"
 "$to/usr/bin/python$version" -I -c 'import ssl, sqlite3, ctypes'
+touch "$to/.ready"
