@@ -40,10 +40,10 @@ generate: $(READY) ## Write the generated pages, modules and settings, and the g
 check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 
 format: $(READY)
-	@$(BIN)/ruff format --check server tests bench codegen supply demo docs/clients
+	@$(BIN)/ruff format --check server tests bench codegen supply demo docs/clients docs/examples
 
 lint: $(READY)
-	@$(BIN)/ruff check server tests bench codegen supply demo docs/clients
+	@$(BIN)/ruff check server tests bench codegen supply demo docs/clients docs/examples
 
 types: $(READY)
 	@$(BIN)/mypy

@@ -2612,6 +2612,7 @@ export const ERROR_CODES = [
   "model_refused",
   "model_output_invalid",
   "context_overflow",
+  "planner_failed",
   "reference_unresolved",
   "workspace_required",
   "untrusted_workspace",

@@ -21,10 +21,11 @@ from planloom.models.providers.accumulator import StreamAccumulator
 from planloom.planning.package_planner import PlannerParts
 from planloom.planning.port import PlanDrafted, PlannerEvent, PlanningRequest, StepDrafted
 from planloom.providers import Provider
-from planloom.tools.catalog import Arguments
+from planloom.tools.catalog import Arguments, WriteFile
 from planloom.tools.context import ToolContext
+from planloom.tools.files.reading import text_at
+from planloom.tools.files.writing import write_file
 from planloom.tools.tool import Tool, ToolResult, failed, succeeded
-from planloom.workspace.paths.resolver import PathRefused
 
 __all__ = [
     "AnswerReader",
@@ -38,7 +39,6 @@ __all__ = [
     "ModelEvent",
     "ModelListing",
     "ModelRequest",
-    "PathRefused",
     "PlanDrafted",
     "PlannerEvent",
     "PlannerParts",
@@ -57,6 +57,22 @@ __all__ = [
     "ToolResult",
     "ToolSpec",
     "failed",
+    "read_text",
     "refusal_in",
     "succeeded",
+    "write_text",
 ]
+
+
+async def read_text(path: str, context: ToolContext) -> str | ToolResult:
+    """The text of a file of the workspace, with unsaved and staged changes.
+
+    For a place outside it, one that may hold secrets, and where there is no text, the failed result to return.
+    """
+    found = await text_at(path, context)
+    return found if isinstance(found, ToolResult) else found.text
+
+
+async def write_text(path: str, text: str, context: ToolContext) -> ToolResult:
+    """Stage a file with this text, for a tool with the effect `write`: it is asked for and made when the step ends."""
+    return await write_file(WriteFile(path=path, content=text), context)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import NamedTuple, get_args
 
-from planloom.domain.errors import ModelFailed, PlanloomError
+from planloom.domain.errors import PlanloomError, PlannerFailed
 from planloom.domain.plans.validation import errors, problems
 from planloom.domain.text.counted import counted
 from planloom.models.port import Model
@@ -35,7 +35,7 @@ class PackagePlanner:
         self._parts = parts
 
     async def draft(self, request: PlanningRequest) -> AsyncGenerator[PlannerEvent, None]:
-        """The events of the package's planner. Raises ModelFailed if it fails, or its plan has errors."""
+        """The events of the package's planner. Raises PlannerFailed if it fails, or its plan has errors."""
         try:
             async with aclosing(self._make(self._parts).draft(request)) as events:
                 async for event in events:
@@ -45,17 +45,17 @@ class PackagePlanner:
         except PlanloomError:
             raise
         except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            raise _failed(f"The planner {self._name} has failed: {what}") from error
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise PlannerFailed(f"The planner {self._name} has failed: {what}") from error
 
     def _judged(self, plan: PlanDrafted, request: PlanningRequest) -> PlanDrafted:
-        """The plan with time and risk as we see them. Raises ModelFailed if it has errors."""
+        """The plan with time and risk as we see them. Raises PlannerFailed if it has errors."""
         rules = self._parts.tools.rules()
         finished = {step.step_id for step in request.finished}
         steps = tuple(step for step in plan.steps if step.step_id not in finished)
         found = problems((*request.finished, *steps), rules, sequential=plan.sequential)
         if wrong := errors(found):
-            raise _failed(f"The plan of {self._name} has an error: {wrong[0].sentence}")
+            raise PlannerFailed(f"The plan of {self._name} has an error: {wrong[0].sentence}")
         return plan._replace(
             steps=steps,
             summary=plan.summary or f"{counted(len(steps), 'step')}.",
@@ -64,7 +64,3 @@ class PackagePlanner:
             overall_risk=overall_risk(steps, rules, request.qualification, stated=(plan.overall_risk,)),
             warnings=tuple(each for each in found if each.severity == "warning"),
         )
-
-
-def _failed(sentence: str) -> ModelFailed:
-    return ModelFailed("model_output_invalid", sentence, hint="`planning.planner` sets who writes plans.")

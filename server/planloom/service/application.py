@@ -185,7 +185,7 @@ class Application:
         self._drafting = drafting
         self._conductor = conductor
         self._extensions = extensions
-        self._health = HealthWatch(session, feed, plan_store, ledger)
+        self._health = HealthWatch(session, feed, plan_store, ledger, extensions.reports)
         models.on_selected(self._health.repeat)
         # Who hears which events, in this order. Clients subscribe behind these, so they hear of an event when
         # everything here knows it.

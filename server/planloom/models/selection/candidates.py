@@ -287,7 +287,7 @@ def _not_brought(configured: str) -> UnavailableModel:
         "model_unavailable",
         message,
         hint="`planloom doctor` says how each package of `planloom.extensions.enabled` is.",
-        problem=ModelProblem(cause="no_models", provider=configured),
+        problem=ModelProblem(cause="none", provider=configured),
     )
     return UnavailableModel(ModelIdentity(provider=configured, name="", reason=message), failure)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from planloom.domain.errors import ModelFailed
+from planloom.domain.errors import PlannerFailed
 from planloom.domain.plans.attachments import images_of
 from planloom.domain.plans.plan import Plan
 from planloom.execution.session import Session
@@ -59,7 +59,7 @@ class PlannerFactory:
     async def planner_for(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
         """The planner and its request. A template cannot follow feedback, so a message is for the model.
 
-        Raises UnknownThing and InvalidParams for a template, ModelFailed if no package brings the planner that is set.
+        Raises UnknownThing and InvalidParams for a template, PlannerFailed if no package brings the one that is set.
         """
         if plan.template_id is not None and not plan.unread:
             template, steps = await self._templates.filled(plan.template_id, plan.template_parameters)
@@ -87,8 +87,7 @@ class PlannerFactory:
         make = self._of_packages.get(name)
         if make is None:
             hint = "`planloom doctor` says how each package of `planloom.extensions.enabled` is."
-            message = f"No enabled package brings the planner {name}."
-            raise ModelFailed("model_unavailable", message, hint=hint)
+            raise PlannerFailed(f"No enabled package brings the planner {name}.", hint=hint)
         tools = await self._conversations.for_models(plan, self._tools)
         request = self._surroundings.request(plan)
         if model is not None:
