@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from planloom.settings import resolve
 from tests.support import command_line
 from tests.support.http_server import Asked, Wire, serving
 
@@ -139,7 +140,10 @@ def test_a_policy_that_denies_commands_denies_what_may_do_anything(run: Run, tmp
     deny = ("--set", "approvals.execute=deny")
     more = {"PLANLOOM_EXAMPLE_NOTES": str(notes)}
     run("plan", "--trust", *deny, "--from", document(tmp_path, "send_note text hello"), **more)
-    run("resume", "--trust", "--yes", "--yes-commands", *deny, **more)
+    ended = run("resume", "--trust", "--yes", "--yes-commands", *deny, **more)
+    assert (
+        "The setting planloom.approvals.execute denies calls of tools that may do anything." in ended.stdout
+    )
     assert not notes.exists()
 
 
@@ -171,6 +175,19 @@ async def test_its_provider_is_asked_in_its_own_protocol(python: Path, run: Run,
     assert posts and {each.path for each in posts} == {"/v1/echo"}
     assert posts[0].headers["authorization"] == "Bearer its-own-key"
     assert "You said: " in asked.stdout, asked.stdout + asked.stderr
+
+
+def test_a_folder_enables_no_package(run: Run, tmp_path: Path) -> None:
+    enable(tmp_path)
+    setting = {"planloom.extensions.enabled": [NAME]}
+    for name in (".vscode/settings.json", ".planloom/settings.json", "settings.json"):
+        place = tmp_path / "work" / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(json.dumps(setting))
+    assert "planloom-example" not in run("doctor").stdout
+    resolved = resolve({"workspace": setting})
+    assert resolved.settings.extensions.enabled == ()
+    assert resolved.problems[0].reason == "it can be set only in user settings, not by an opened folder"
 
 
 def test_a_package_that_fails_is_told_and_stops_nothing(run: Run, tmp_path: Path) -> None:
