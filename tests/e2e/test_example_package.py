@@ -141,9 +141,8 @@ def test_a_policy_that_denies_commands_denies_what_may_do_anything(run: Run, tmp
     more = {"PLANLOOM_EXAMPLE_NOTES": str(notes)}
     run("plan", "--trust", *deny, "--from", document(tmp_path, "send_note text hello"), **more)
     ended = run("resume", "--trust", "--yes", "--yes-commands", *deny, **more)
-    assert (
-        "The setting planloom.approvals.execute denies calls of tools that may do anything." in ended.stdout
-    )
+    assert "send_note  it was not allowed" in ended.stdout
+    assert "What the tool does is up to its package" not in ended.stdout
     assert not notes.exists()
 
 
