@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e pictures languages mcp-servers editors-tools editors advisories clean
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e pictures languages mcp-servers editors-tools editors advisories clean types-elsewhere vsix-universal packages pythons wheels
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,13 +40,17 @@ generate: $(READY) ## Write the generated pages, modules and settings, and the g
 check: $(READY) format lint types imports unit ## The quick loop, without what is slow or starts processes
 
 format: $(READY)
-	@$(BIN)/ruff format --check server tests bench codegen supply demo pictures docs/clients
+	@$(BIN)/ruff format --check server tests bench codegen supply demo pictures docs/clients docs/examples
 
 lint: $(READY)
-	@$(BIN)/ruff check server tests bench codegen supply demo pictures docs/clients
+	@$(BIN)/ruff check server tests bench codegen supply demo pictures docs/clients docs/examples
 
 types: $(READY)
 	@$(BIN)/mypy
+
+types-elsewhere: $(READY) ## The types of the server as macOS and Windows have them; what Linux alone runs is left out there
+	@for each in darwin win32; do $(BIN)/mypy --platform $$each --no-warn-unreachable --cache-dir .mypy_cache/$$each \
+	  --exclude /confinement/linux/ server/planloom || exit 1; done
 
 imports: $(READY)
 	@$(BIN)/lint-imports --no-cache
@@ -54,7 +58,7 @@ imports: $(READY)
 unit: $(READY)
 	@PLANLOOM_QUICK=1 $(PYTEST) -m 'not slow and not process'
 
-test: $(READY) format lint types imports ## Every check and every test
+test: $(READY) format lint types types-elsewhere imports ## Every check and every test
 	@$(PYTEST) || { echo "Once more what has failed; a test that fails twice fails the run."; \
 	  $(PYTEST) --last-failed --last-failed-no-failures none; }
 
@@ -85,6 +89,19 @@ client: $(READY) ## Check and build the VS Code extension and run its own tests,
 
 vsix: $(READY) ## Package the extension for this machine, the server in it
 	@client-vscode/scripts/with-node.sh npm run --silent package
+
+vsix-universal: $(READY) ## Package the extension for every machine, without a server: it starts the `planloom` on PATH
+	@client-vscode/scripts/with-node.sh npm run --silent package -- --target universal
+
+packages: $(READY) ## Build the sdist, the wheel that it gives and the bill of materials of that, into dist/
+	@$(BIN)/python -m supply.packages
+
+pythons: $(READY) wheels ## Install the wheel in a clean environment of every Python that is found, and use it there
+	@tests/supply/setup.sh $(PLANLOOM_TOOLS)/python 3.14 || echo "NOT TESTED: Python 3.14, unless there is one on PATH." >&2
+	@$(BIN)/pytest -rA tests/supply/test_installed.py
+
+wheels: $(READY) ## Fetch the locked wheels of this machine's platform, for every Python
+	@$(BIN)/python -m supply.bundle --fetch
 
 e2e-tools: ## Set up a real VS Code workbench, once (Debian, as root the first time)
 	@client-vscode/e2e/setup.sh $(PLANLOOM_TOOLS)

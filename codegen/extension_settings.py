@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planloom.settings import LOWERED, USER_ONLY, Settings
+from planloom.version import VERSION
 
 _CLIENT: Final = Path(__file__).parents[1] / "client-vscode"
 _CONSTRAINTS: Final = ("minimum", "maximum", "exclusiveMinimum", "enum", "items")
@@ -28,8 +29,9 @@ _OWN: Final = ("planloom.composer.", "planloom.notifications", "planloom.server.
 
 
 def manifest() -> str:
-    """The extension's package.json with every setting of the server in it; its own settings stay at the end."""
+    """The extension's package.json with the server's version and every setting; its own settings stay at the end."""
     written: dict[str, Any] = json.loads((_CLIENT / "package.json").read_text(encoding="utf-8"))
+    written["version"] = VERSION
     configuration = written["contributes"]["configuration"]
     declared = {f"planloom.{name}": _declaration(name, schema) for name, schema in _settings()}
     own = {name: value for name, value in configuration["properties"].items() if name.startswith(_OWN)}

@@ -2,7 +2,8 @@
 
 All packages go to one folder, since compiled modules have their Python in their names and the rest of a package is the
 same for each. `start.py` puts it on the path of an interpreter that was started with nothing else on it. Wheels are
-taken only with hashes that are locked.
+taken only with hashes that are locked. For the target `universal` nothing is unpacked: the extension then starts the
+`planloom` that it finds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,17 @@ from packaging.utils import canonicalize_name
 from supply.elf import without_sections
 from supply.lock import LEFT_OUT as LEFT_OUT_OF_LOCKS
 from supply.lock import closure, inputs, installed
-from supply.targets import BUILT, CLIENT, LOCKS, PLATFORMS, PROJECT, PYTHONS, fitting
+from supply.targets import (
+    BUILT,
+    CLIENT,
+    LOCKS,
+    PLATFORMS,
+    PROJECT,
+    PYTHONS,
+    UNIVERSAL,
+    fitting,
+    this_platform,
+)
 
 NOT_OF_EDITORS = ("rich", "prompt_toolkit", "agent-client-protocol")
 """Packages that the command line or the agent alone needs; editors start the server."""
@@ -41,28 +52,38 @@ LEFT_OUT = re.compile(
 def main() -> None:
     """Read the arguments and fill `bundled/`."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--target", choices=sorted(PLATFORMS), required=True)
+    parser.add_argument("--target", choices=(*sorted(PLATFORMS), UNIVERSAL), default=this_platform())
+    parser.add_argument("--fetch", action="store_true", help="only fetch the wheels")
     tools = os.environ.get("PLANLOOM_TOOLS") or Path.home() / ".cache" / "planloom-tools"
     parser.add_argument("--cache", type=Path, default=Path(tools) / "wheels")
     arguments = parser.parse_args()
+    if arguments.fetch:
+        dependencies(arguments.target, arguments.cache)
+        return
     bundled = CLIENT / "bundled"
-    packages = bundled / "packages"
     for folder in (bundled, BUILT):
         shutil.rmtree(folder, ignore_errors=True)
     BUILT.mkdir()
+    taken = {} if arguments.target == UNIVERSAL else fill(bundled, arguments.target, arguments.cache)
+    (BUILT / "wheels.json").write_text(json.dumps(taken), encoding="utf-8")
+
+
+def fill(bundled: Path, target: str, cache: Path) -> dict[str, dict[str, str]]:
+    """Fill the folder for one platform. Returns the hashes of the wheels that were taken, by their packages."""
+    packages = bundled / "packages"
     with tempfile.TemporaryDirectory() as scratch:
         unpack(own_wheel(PROJECT, Path(scratch)), packages)
     needed = server_needs()
     taken: dict[str, dict[str, str]] = {}
-    for wheel in dependencies(arguments.target, arguments.cache):
+    for wheel in dependencies(target, cache):
         if (name := package_of(wheel)) in needed:
             unpack(wheel, packages)
             save_bills(wheel, BUILT / "bills" / name)
             taken.setdefault(name, {})[wheel.name] = hashlib.sha256(wheel.read_bytes()).hexdigest()
     shutil.copy(CLIENT / "scripts" / "start.py", bundled / "start.py")
-    about = {"target": arguments.target, "pythons": PYTHONS}
-    (BUILT / "wheels.json").write_text(json.dumps(taken), encoding="utf-8")
+    about = {"target": target, "pythons": PYTHONS}
     (bundled / "bundle.json").write_text(json.dumps(about), encoding="utf-8")
+    return taken
 
 
 def own_wheel(project: Path, to: Path) -> Path:
@@ -88,8 +109,7 @@ def package_of(wheel: Path) -> str:
 
 def dependencies(target: str, cache: Path) -> tuple[Path, ...]:
     """The locked wheels of the server's dependencies, downloaded once for one lock."""
-    asked = json.dumps([(LOCKS / "server.txt").read_text(encoding="utf-8"), PYTHONS, PLATFORMS[target]])
-    kept = cache / f"{target}-{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
+    kept = kept_wheels(target, cache)
     if not kept.is_dir():
         partial = kept.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
@@ -98,6 +118,12 @@ def dependencies(target: str, cache: Path) -> tuple[Path, ...]:
             pip(("download", "--dest", str(partial), *locked, *fitting(target, python)))
         partial.rename(kept)
     return tuple(sorted(kept.glob("*.whl")))
+
+
+def kept_wheels(target: str, cache: Path) -> Path:
+    """The folder of the wheels of a target, whether they were fetched or not."""
+    asked = json.dumps([(LOCKS / "server.txt").read_text(encoding="utf-8"), PYTHONS, PLATFORMS[target]])
+    return cache / f"{target}-{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
 
 
 def pip(arguments: tuple[str, ...]) -> None:

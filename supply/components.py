@@ -23,6 +23,8 @@ CLASSIFIED = {"License :: OSI Approved :: MIT License": "MIT"}
 """What a classifier means, for packages that state their license by one alone."""
 HEADED = {"Apache License Version 2.0": "Apache-2.0"}
 """What the first words of the shipped text mean, for packages that state their license by it alone."""
+READ = {"prompt-toolkit": "BSD-3-Clause"}
+"""Licenses that were read by a person, of packages whose words name none of several."""
 PERMISSIVE = (
     "0BSD",
     "Apache-2.0",
@@ -79,16 +81,22 @@ def bundled(client: Path) -> tuple[Component, ...]:
 def of_the_server(client: Path) -> list[Component]:
     """The Python packages, and the crates that are compiled into them as far as they say so themselves (PEP 770)."""
     found = []
-    for about in sorted((client / "bundled" / "packages").glob("*.dist-info")):
+    for package in python_packages(client / "bundled" / "packages"):
+        found.append(package)
+        bills = sorted((client / "built" / "bills" / package.name).glob("*.json"))
+        found += [crate for bill in bills for crate in crates(bill, package.name)]
+    return found
+
+
+def python_packages(folder: Path, names: frozenset[str] | None = None) -> list[Component]:
+    """The Python packages that are installed in a folder, of these names if any are given; without ours."""
+    found = []
+    for about in sorted(folder.glob("*.dist-info")):
         metadata = email.message_from_string((about / "METADATA").read_text(encoding="utf-8"))
         name = canonicalize_name(metadata["Name"])
-        if name == "planloom":
-            continue
-        found.append(
-            Component("pypi", name, metadata["Version"], license_of(metadata, texts(about)), texts(about))
-        )
-        bills = sorted((client / "built" / "bills" / name).glob("*.json"))
-        found += [crate for bill in bills for crate in crates(bill, name)]
+        if name != "planloom" and (names is None or name in names):
+            shipped = texts(about)
+            found.append(Component("pypi", name, metadata["Version"], license_of(metadata, shipped), shipped))
     return found
 
 
@@ -120,7 +128,8 @@ def license_of(metadata: Message, shipped: Iterable[str] = ()) -> str:
     classified = [CLASSIFIED.get(each) for each in metadata.get_all("Classifier", [])]
     heads = [" ".join(text.split()) for text in shipped]
     headed = [name for words, name in HEADED.items() for head in heads if head.startswith(words)]
-    for stated in (metadata["License-Expression"], metadata["License"], *classified, *headed):
+    read = READ.get(canonicalize_name(metadata["Name"]))
+    for stated in (metadata["License-Expression"], metadata["License"], *classified, *headed, read):
         if stated:
             return str(stated)
     raise ValueError(f"{metadata['Name']} states no license")

@@ -90,6 +90,19 @@ def pins(lock: Path) -> Iterator[str]:
             yield line.removesuffix("\\").strip()
 
 
+def hashes_of(lock: Path) -> dict[str, dict[str, str]]:
+    """The SHA-256 of the wheels of each package in a lock, numbered from 1."""
+    found: dict[str, dict[str, str]] = {}
+    name = ""
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        if "==" in line and not line.startswith(("#", " ")):
+            name = line.partition("==")[0]
+        elif digest := line.partition("--hash=sha256:")[2].removesuffix("\\").strip():
+            wheels = found.setdefault(name, {})
+            wheels[str(len(wheels) + 1)] = digest
+    return found
+
+
 def resolve(requirements: Iterable[str], kept: Iterable[str]) -> dict[str, Wheel]:
     """Every package needed on any target, by name, with versions that fit together; those in `kept` where they fit.
 

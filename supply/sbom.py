@@ -1,29 +1,48 @@
-"""Writes `client-vscode/sbom.cdx.json`: the bill of materials of the built extension, in CycloneDX 1.6.
+"""Bills of materials in CycloneDX 1.6: `python -m supply.sbom` writes that of the built extension to
+`client-vscode/sbom.cdx.json`, `supply.packages` that of the wheel with what the lock installs beside it.
 
-It has no time and no serial number, so that the same packages give the same bytes.
+They have no time and no serial number, so that the same packages give the same bytes.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import sysconfig
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from supply.components import Component, bundled
-from supply.targets import BUILT, CLIENT
+from planloom.version import VERSION
+from supply.components import Component, bundled, python_packages
+from supply.lock import hashes_of, pins
+from supply.targets import BUILT, CLIENT, LOCKS
 
 
 def main() -> None:
-    """Write the file."""
-    said = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
+    """Write the extension's."""
     wheels = json.loads((BUILT / "wheels.json").read_text(encoding="utf-8"))
     lock = json.loads((CLIENT / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     integrity = {
         place.rpartition("node_modules/")[2]: about.get("integrity") for place, about in lock.items()
     }
-    document = bill(said["version"], bundled(CLIENT), wheels, integrity)
-    (CLIENT / "sbom.cdx.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    write(bill(VERSION, bundled(CLIENT), wheels, integrity), CLIENT / "sbom.cdx.json")
+
+
+def of_server() -> dict[str, Any]:
+    """That of the server in the environment which its lock makes: the running one, as `make` has installed it.
+
+    A locked package that only another platform needs is not installed here, and left out.
+    """
+    lock = LOCKS / "server.txt"
+    names = frozenset(pin.split("==")[0] for pin in pins(lock))
+    found = python_packages(Path(sysconfig.get_path("purelib")), names=names)
+    return bill(VERSION, found, hashes_of(lock), {})
+
+
+def write(document: Mapping[str, Any], to: Path) -> None:
+    """Write a document."""
+    to.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def bill(
@@ -34,7 +53,8 @@ def bill(
 ) -> dict[str, Any]:
     """The document, as CycloneDX's JSON schema 1.6 has it.
 
-    `wheels` has the SHA-256 of each file by the name of its Python package, `integrity` the subresource integrity of
+    `wheels` has the SHA-256 of each file by the name of its Python package (where only the lock is known, numbered in
+    place of the file's name), `integrity` the subresource integrity of
     each npm package.
     """
     listed = list(components)

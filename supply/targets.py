@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -27,6 +29,15 @@ PLATFORMS = {
     "win32-x64": ("win_amd64",),
 }
 """For each platform, in VS Code's words, the tags of the wheels that run on it."""
+
+UNIVERSAL = "universal"
+"""The target of an extension for every platform, which carries no server."""
+
+
+def this_platform() -> str:
+    """The platform of this machine, in VS Code's words; one with musl is taken for another Linux."""
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower())
+    return f"{sys.platform}-{machine or platform.machine()}"
 
 
 def fitting(target: str, python: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-// Makes the .vsix of one platform: node scripts/package.mjs [--target linux-x64] [--out FILE].
+// Makes the .vsix of one platform, or that for all without a server: node scripts/package.mjs [--target linux-x64|universal] [--out FILE].
 import { execFileSync } from "node:child_process";
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -25,10 +25,8 @@ run(process.execPath, [
   "node_modules/@vscode/vsce/vsce",
   "package",
   "--no-dependencies",
-  "--allow-missing-repository",
   "--skip-license",
-  "--target",
-  target,
+  ...(target === "universal" ? [] : ["--target", target]),
   "--out",
   out,
 ]);

@@ -275,7 +275,8 @@ export interface Judged {
 
 /**
  * What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder. With
- * `server`, the command is a call of that MCP server's tool, with its arguments.
+ * `server`, the command is a call of that MCP server's tool, with its arguments; with `package` of the tool of a
+ * package that the user has enabled.
  */
 export interface Approval {
   approvalId: string;
@@ -294,6 +295,7 @@ export interface Approval {
   rules?: readonly string[];
   listed?: ListPlace;
   server?: string;
+  package?: string;
   url?: string;
   host?: string;
   planChanges?: readonly PlanChange[];
@@ -670,7 +672,7 @@ export interface Plan {
   asksAgain?: string;
   route: Route;
   review?: Review;
-  author: "rules" | "model" | "template" | "user";
+  author: "rules" | "model" | "template" | "package" | "user";
   templateId?: string;
   executionSummary?: string;
   report?: Report;
@@ -1806,6 +1808,15 @@ export interface McpServer {
   tools: number;
 }
 
+/** A package that the user has enabled, and what it `brings`, such as `tool count_words`, or why it is not used. */
+export interface Extension {
+  name: string;
+  state: "loaded" | "failed";
+  version?: string;
+  brings?: readonly string[];
+  why?: string;
+}
+
 /** When changes are reviewed: what that asks under the settings, in a few words `line`, and what is not asked. */
 export interface ReviewChoice {
   review: Review;
@@ -1835,6 +1846,7 @@ export interface StatusResult {
   commands?: CommandAbilities;
   languages?: readonly LanguageServer[];
   mcp?: readonly McpServer[];
+  extensions?: readonly Extension[];
   storageNote?: string;
   review: Review;
   reviews: readonly ReviewChoice[];
@@ -2600,6 +2612,7 @@ export const ERROR_CODES = [
   "model_refused",
   "model_output_invalid",
   "context_overflow",
+  "planner_failed",
   "reference_unresolved",
   "workspace_required",
   "untrusted_workspace",

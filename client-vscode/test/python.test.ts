@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import {
   environment,
   findPython,
+  installedServer,
   isInside,
   onPath,
   type RememberedPython,
@@ -90,4 +91,24 @@ test("the server starts isolated", () => {
     PATH: "/bin",
     OPENAI_API_KEY: "k",
   });
+});
+
+test("a server that is installed is started where none is bundled, never that of an opened folder", () => {
+  const home = scratch();
+  const put = (...place: string[]): string => {
+    mkdirSync(join(home, ...place), { recursive: true });
+    const file = join(home, ...place, process.platform === "win32" ? "planloom.exe" : "planloom");
+    writeFileSync(file, "");
+    return file;
+  };
+  const work = join(home, "work");
+  const found = (path: string) => installedServer(path, home, [work])?.command;
+  expect(found("/nowhere")).toBeUndefined();
+  put("work", "bin");
+  expect(found(join(work, "bin"))).toBeUndefined();
+  const byPipx = put(".local", "bin");
+  expect(found(join(work, "bin"))).toBe(byPipx);
+  const own = put("own");
+  expect(found(join(home, "own"))).toBe(own);
+  expect(installedServer(join(home, "own"), home, [])?.args).toEqual(["serve", "--stdio"]);
 });

@@ -6,7 +6,7 @@ Imports nothing of Planloom, since start-up and the command line load it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 LOCAL_MODEL = "qwen3:8b"
@@ -27,7 +27,8 @@ class Provider(NamedTuple):
     `adapter` is the module and class of its adapter, imported only when a model of it is opened. `url` is its default
     base URL; the environment variable `url_variable` may name another. `key_variable` is the environment variable
     with the key, which is sent only to the origin of that URL. `local` is None for a remote service. `form_of` is the
-    provider whose service this is another protocol of; such a row is not tried by `auto`.
+    provider whose service this is another protocol of; such a row is not tried by `auto`. `package` is the package of
+    the user's environment that brings it; such a row is used where its name is set, and never found by itself.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Provider(NamedTuple):
     key_variable: str = ""
     local: LocalServer | None = None
     form_of: str = ""
+    package: str = ""
 
     def home(self, environment: Mapping[str, str]) -> str:
         """The base URL in this environment."""
@@ -76,8 +78,10 @@ _ROWS = (
     ),
 )
 
-PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _ROWS}
-"""The rows by name, in the order in which the settings show them."""
+PROVIDERS: Final[dict[str, Provider]] = {row.name: row for row in _ROWS}
+"""The rows by name, in the order in which the settings show them; `add` alone changes it."""
+OF_PACKAGE: Final = r"[a-z0-9]+(-[a-z0-9]+)*:[a-z][a-z0-9_-]*"
+"""The name of what a package brings, in a setting: the package's own name, and behind a colon that of the part."""
 KEY_PROVIDERS = tuple(row for row in _ROWS if row.key_variable and not row.form_of)
 """The services that want a key, one row each."""
 OPENAI = PROVIDERS["openai"]
@@ -92,6 +96,19 @@ TRACES_HEADERS = "PLANLOOM_TRACES_HEADERS"
 """The environment variable with headers for a collector of traces, in the form of `OTEL_EXPORTER_OTLP_HEADERS`."""
 SECRET_VARIABLES = (OWN_VARIABLE, *KEY_VARIABLES, TRACES_HEADERS)
 """Every environment variable that no command may read."""
+
+
+def add(row: Provider) -> None:
+    """Add the row of a package that the user has enabled, before any model is chosen."""
+    PROVIDERS[row.name] = row
+
+
+def secret_variables() -> tuple[str, ...]:
+    """The same, with those of packages."""
+    added = (row.key_variable for row in PROVIDERS.values() if row.package and row.key_variable)
+    return (*SECRET_VARIABLES, *added)
+
+
 OWN_PROXY = "PLANLOOM_PROXY"
 """The environment variable of a proxy to every model server."""
 TUNNELS = ("https_proxy", "HTTPS_PROXY")

@@ -2,17 +2,25 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Set
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 from planloom.domain.safety.approvals import ExecuteVerdict, PlanCovers, Policy, Verdict
 from planloom.domain.safety.confinement import Network
-from planloom.providers import ProviderChoice
+from planloom.providers import OF_PACKAGE, ProviderChoice
 
 Source = Literal["command_line", "environment", "user", "initialization", "workspace"]
 """Where a value comes from, strongest first; `workspace` is what the editor merged from its own sources."""
@@ -37,7 +45,9 @@ USER_ONLY = (
     "execution.review",
     "language.servers",
     "mcp.",
+    "planning.planner",
     "planning.systemPrompt",
+    "extensions.",
     "storage.",
 )
 """Names, or prefixes ending in a dot, that an editor must not take from a folder: they could send keys elsewhere,
@@ -81,6 +91,11 @@ class _Group(BaseModel):
     )
 
 
+def _ours_or_packaged(value: Any, ours: ValidatorFunctionWrapHandler) -> Any:
+    """Take the provider of a package too, which is not known before the package is loaded."""
+    return value if isinstance(value, str) and re.fullmatch(OF_PACKAGE, value) else ours(value)
+
+
 _PRICE = r"\d{1,6}(\.\d{1,6})?"
 PriceOfModel = Annotated[str, Field(pattern=rf"^\S+ {_PRICE} {_PRICE}( {_PRICE})?$")]
 """A model as `provider/name`, its price per million tokens read, written, and read from the cache of its server."""
@@ -93,11 +108,12 @@ class ModelSettings(_Group):
     editor's own model. Without any, the embedded rules plan what a request says literally.
     """
 
-    provider: ProviderChoice = Field(
+    provider: Annotated[ProviderChoice, WrapValidator(_ours_or_packaged)] = Field(
         "auto",
         description="The provider of the model. `auto` uses the first that answers: the base URL, a key in the "
         "environment, a local Ollama, the editor's own model, the built-in planner. `openai-responses` is OpenAI's "
-        "Responses API on any server that has it; `openai` uses it by itself for OpenAI's own reasoning models.",
+        "Responses API on any server that has it; `openai` uses it by itself for OpenAI's own reasoning models. "
+        "`package:name` is that of an enabled package.",
         json_schema_extra={"order": 2},
     )
     base_url: str = Field(
@@ -191,6 +207,11 @@ class PlanningSettings(_Group):
         "plan",
         description="What becomes of a request that is ambiguous to the rules where no model decides: it is planned, "
         "or runs directly.",
+    )
+    planner: str = Field(
+        "",
+        pattern=rf"^({OF_PACKAGE})?$",
+        description="The planner of an enabled package, as `package:name`, that writes plans in place of ours.",
     )
     system_prompt: str = Field(
         "",
@@ -366,6 +387,21 @@ class McpSettings(_Group):
     )
 
 
+PackageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$")]
+"""The name of an installed distribution."""
+
+
+class ExtensionSettings(_Group):
+    """Packages of the user's own environment whose tools, model providers and planners are used."""
+
+    enabled: tuple[PackageName, ...] = Field(
+        (),
+        strict=False,
+        description="Installed packages whose tools, model providers and planners are used, by their names. Their code "
+        "runs in the server, with all rights of the user. Holds from the next start of the server.",
+    )
+
+
 class BudgetSettings(_Group):
     """Limits on what one plan may use."""
 
@@ -488,6 +524,7 @@ class Settings(_Group):
     commands: CommandSettings = CommandSettings()
     language: LanguageSettings = LanguageSettings()
     mcp: McpSettings = McpSettings()
+    extensions: ExtensionSettings = ExtensionSettings()
     budget: BudgetSettings = BudgetSettings()
     context: ContextSettings = ContextSettings()
     edits: EditSettings = EditSettings()

@@ -20,7 +20,7 @@ import pytest
 
 from supply.bundle import own_wheel
 from supply.components import Component, bundled, permitted
-from supply.targets import CLIENT, PROJECT
+from supply.targets import CLIENT, PROJECT, UNIVERSAL
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 
@@ -50,11 +50,11 @@ def checkout(to: Path) -> Path:
     return to
 
 
-def package(folder: Path, umask: int, zone: str) -> Path:
+def package(folder: Path, umask: int, zone: str, target: str = TARGET) -> Path:
     """Package the extension in a copy of the project, as a user with another umask and time zone would."""
     made = folder / "made.vsix"
     environment = {**os.environ, "PLANLOOM_PYTHON": sys.executable, "PLANLOOM_TOOLS": str(TOOLS), "TZ": zone}
-    command = [str(node()), "scripts/package.mjs", "--target", TARGET, "--out", str(made)]
+    command = [str(node()), "scripts/package.mjs", "--target", target, "--out", str(made)]
     subprocess.run(
         command, cwd=folder / "client-vscode", env=environment, umask=umask, check=True, capture_output=True
     )
@@ -142,6 +142,25 @@ def test_the_bill_of_materials_lists_exactly_what_is_in_it(
         "@vscode/codicons",
     }
     assert direct == set(ours) & {each.name for each in components if each.ecosystem == "npm"}
+
+
+def test_the_universal_one_is_the_same_everywhere_and_carries_no_server(
+    tmp_path: Path,
+) -> None:
+    if node() is None or not (CLIENT / "node_modules").is_dir():
+        pytest.skip("needs what `make client` fetches: run it once")
+    made = [
+        package(checkout(tmp_path / name), umask, zone, UNIVERSAL)
+        for name, umask, zone in (("a", 0o022, "UTC"), ("b", 0o077, "Asia/Tokyo"))
+    ]
+    assert made[0].read_bytes() == made[1].read_bytes()
+    with zipfile.ZipFile(made[0]) as archive:
+        assert [name for name in archive.namelist() if "bundled" in name] == []
+        assert b"TargetPlatform" not in archive.read("extension.vsixmanifest")
+        listed = json.loads(archive.read("extension/sbom.cdx.json"))["components"]
+        notices = archive.read("extension/THIRD-PARTY-NOTICES.txt").decode()
+    assert listed and [each["purl"] for each in listed if not each["purl"].startswith("pkg:npm/")] == []
+    assert [each["name"] for each in listed if f"- {each['name']} {each['version']} " not in notices] == []
 
 
 KEYRING = "keyring"

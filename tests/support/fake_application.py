@@ -220,6 +220,10 @@ class FakeApplication:
         """Take a key."""
         self.secrets[provider] = value
 
+    def extensions(self) -> tuple[()]:
+        """No package is enabled."""
+        return ()
+
     def status(self, log_path: str = "") -> Status:
         """How the server is."""
         return Status(

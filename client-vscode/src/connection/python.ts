@@ -1,4 +1,5 @@
-// Finds a Python for the bundled server: by the setting, the Python extension or PATH, never in an opened folder.
+// Finds a Python for the bundled server, by the setting, the Python extension or PATH, or an installed server where none
+// is bundled; never in an opened folder.
 
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
@@ -12,6 +13,7 @@ const NAMES =
   process.platform === "win32"
     ? ["python.exe", "python3.exe"]
     : ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
+const SERVER = process.platform === "win32" ? "planloom.exe" : "planloom";
 const PROBE = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)";
 const PROBE_MS = 10_000;
 
@@ -120,10 +122,17 @@ export async function findPython(
   return { kind: "none", tried };
 }
 
-/** The Pythons in the absolute folders of PATH, in their order. */
-export function onPath(path: string): readonly string[] {
+/** The programs of these names, by default Pythons, in the absolute folders of PATH, in their order. */
+export function onPath(path: string, names: readonly string[] = NAMES): readonly string[] {
   const folders = path.split(delimiter).filter((folder) => isAbsolute(folder));
-  return folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).filter((file) => existsSync(file));
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).filter((file) => existsSync(file));
+}
+
+/** The first `planloom` on PATH or where pipx and uv put it, which the PATH of an editor often lacks. */
+export function installedServer(path: string, home: string, folders: readonly string[]): Command | undefined {
+  const places = [path, join(home, ".local", "bin")].join(delimiter);
+  const program = onPath(places, [SERVER]).find((file) => !isInside(file, folders));
+  return program === undefined ? undefined : { command: program, args: ["serve", "--stdio"] };
 }
 
 /** Whether a file is inside an opened folder, directly or by a link. */

@@ -1,5 +1,7 @@
-// Finds what starts the server: the user's own command, or the bundled server in a Python that fits.
+// Finds what starts the server: the user's own command, the bundled server in a Python that fits, or, in a package that
+// bundles none, the `planloom` that is installed.
 
+import { homedir } from "node:os";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
@@ -8,6 +10,7 @@ import { t } from "../words";
 import {
   type Command,
   findPython,
+  installedServer,
   type RememberedPython,
   readBundle,
   startCommand,
@@ -29,13 +32,15 @@ export async function serverCommand(extension: vscode.ExtensionContext, cwd: str
   const [program, ...args] = own;
   if (program !== undefined) return { command: { command: program, args } };
   const bundle = readBundle(extension.extensionPath);
+  const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
   if (bundle === undefined) {
+    const installed = installedServer(process.env.PATH ?? "", homedir(), folders);
+    if (installed !== undefined) return { command: installed };
     const detail = t(
-      "This package contains no server. Install the one for your platform, or set planloom.server.command.",
+      "This package carries no server, and no planloom is on PATH. Install the server with `uv tool install .` or `pipx install .` in a copy of Planloom's repository, then restart; or set planloom.server.command, or install the package for your platform.",
     );
     return { server: { kind: "stopped", detail } };
   }
-  const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
   const setting = settings.inspect<string>("python")?.globalValue ?? "";
   const { globalState } = extension;
   const cache = join(extension.globalStorageUri.fsPath, "pycache");

@@ -14,6 +14,7 @@ PlanloomError
 │   └── PlanUnreadable     the stored events of one plan cannot be read
 ├── ModelFailed            the model is unavailable, refused, or wrote nothing usable
 │   └── ContextOverflow    the prompt cannot fit even when compacted
+├── PlannerFailed          the planner of a package is not there, has failed, or wrote a plan with errors
 ├── ReferenceUnresolved    no reference of the request resolved
 ├── WorkspaceRequired      no folder is open
 ├── UntrustedWorkspace     edits are refused until the folder is trusted
@@ -225,6 +226,12 @@ class PathDenied(PlanloomError):
     """The path is outside the workspace, or is one that Planloom never accesses."""
 
     code = "path_denied"
+
+
+class PlannerFailed(PlanloomError):
+    """The planner of a package that the settings name is not there, has failed, or wrote a plan with errors."""
+
+    code = "planner_failed"
 
 
 class BudgetExhausted(PlanloomError):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from planloom import providers
 from planloom.domain.errors import OwnedElsewhere, StorageFailed
 from planloom.domain.events import catalog as ev
 from planloom.domain.plans.outcome import RECENT, prices_of
@@ -52,6 +53,7 @@ from planloom.service.drafts.new_request import NewRequests
 from planloom.service.drafts.plan_surroundings import PlanSurroundings
 from planloom.service.drafts.planner_factory import PlannerFactory
 from planloom.service.drafts.planning_conversations import PlanningConversations
+from planloom.service.extensions import NO_EXTENSIONS, ExtensionReport, Extensions
 from planloom.service.feed import Feed
 from planloom.service.health import HealthWatch
 from planloom.service.memory import Memory
@@ -93,8 +95,9 @@ class Application:
         ledger: Ledger,
         models: Models,
         trace_headers: Callable[[], Mapping[str, str]] = dict,
+        extensions: Extensions = NO_EXTENSIONS,
     ) -> None:
-        tools = builtin(session.tools_of_servers)
+        tools = builtin(session.tools_of_servers, extensions.tools)
         usable = tools.before_commands()
         jobs = Jobs(self._job_failed)
         plan_store = PlanStore(ledger, session.clock, models.known_keys, lambda: session.folders)
@@ -123,6 +126,7 @@ class Application:
         threads = PlanThreads()
         conversations = PlanningConversations(session, contexts, threads, terminal)
         planners = PlannerFactory(session, usable, models, templates, surroundings, conversations)
+        planners.add(extensions.planners)
         drafting = Drafting(
             plan_store,
             feed,
@@ -180,7 +184,8 @@ class Application:
         self._jobs = jobs
         self._drafting = drafting
         self._conductor = conductor
-        self._health = HealthWatch(session, feed, plan_store, ledger)
+        self._extensions = extensions
+        self._health = HealthWatch(session, feed, plan_store, ledger, extensions.reports)
         models.on_selected(self._health.repeat)
         # Who hears which events, in this order. Clients subscribe behind these, so they hear of an event when
         # everything here knows it.
@@ -221,6 +226,7 @@ class Application:
         language: Callable[[Session], Language] | None = None,
         session_id: SessionId | None = None,
         external: Callable[[Session], ExternalTools] | None = None,
+        extensions: Extensions = NO_EXTENSIONS,
     ) -> Application:
         """Put the application together over the ledger at `storage`; None keeps everything in memory.
 
@@ -230,8 +236,11 @@ class Application:
         `record` a file for every exchange with a model, `kept_keys` the keys that the user keeps. A key of the
         environment goes to the base URL only where `base_url_is_users`, and headers for a collector of traces to its
         address only where `traces_are_users`. `language` makes what asks language servers, `external` what calls the
-        tools of MCP servers. `session_id` is that of a session which goes on, None for a new one.
+        tools of MCP servers, `extensions` are what enabled packages bring. `session_id` is that of a session which goes
+        on, None for a new one.
         """
+        for row in extensions.providers:
+            providers.add(row)
         private = () if storage is None else (storage.parent,)
         session = Session(settings, view, editor, trusted=trusted, private=private)
         session.session_id = session_id or session.session_id
@@ -246,7 +255,7 @@ class Application:
             models.known_keys.add(value.rpartition(" ")[2])
         # The ledger may have to wait for another program.
         ledger = await asyncio.to_thread(Ledger, storage)
-        return cls(session, ledger, models, lambda: headers if traces_are_users() else {})
+        return cls(session, ledger, models, lambda: headers if traces_are_users() else {}, extensions)
 
     def start(self, listen: Callable[[Application], None]) -> None:
         """Begin what goes on in the background: leases, the index, and plans whose server has died.
@@ -328,6 +337,10 @@ class Application:
     def status(self, log_path: str = "") -> Status:
         """How the server is."""
         return self._health.status(self.models.identity, log_path)
+
+    def extensions(self) -> tuple[ExtensionReport, ...]:
+        """The packages that the user has enabled, and how each is."""
+        return self._extensions.reports
 
     async def language_servers(self) -> tuple[ServerReport, ...]:
         """The language servers for files of the workspace."""

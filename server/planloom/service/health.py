@@ -7,6 +7,8 @@ from planloom.domain.values import PlanId
 from planloom.execution.plan_store import PlanStore
 from planloom.execution.session import Session
 from planloom.models.port import ModelIdentity
+from planloom.providers import PROVIDERS
+from planloom.service.extensions import ExtensionReport
 from planloom.service.feed import Feed
 from planloom.service.requests import Health, Status
 from planloom.storage.ledger import Ledger, workspace_key
@@ -18,7 +20,15 @@ PASSED = "The plan ledger can be written again. Plans that were stopped are paus
 class HealthWatch:
     """Publishes problems that are new since the last report, and when all have passed."""
 
-    def __init__(self, session: Session, feed: Feed, plan_store: PlanStore, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        session: Session,
+        feed: Feed,
+        plan_store: PlanStore,
+        ledger: Ledger,
+        extensions: tuple[ExtensionReport, ...] = (),
+    ) -> None:
+        self._extensions = extensions
         self._session = session
         self._feed = feed
         self._plan_store = plan_store
@@ -32,6 +42,12 @@ class HealthWatch:
         """Publish what there is to say at the start."""
         if self._ledger.note is not None:
             self._feed.notice("warning", self._ledger.note)
+        for each in self._extensions:
+            if each.state == "failed":
+                self._feed.notice("warning", f"The package {each.name} is not used: {each.why}.")
+        provider = self._session.settings.model.provider
+        if ":" in provider and provider not in PROVIDERS:
+            self._feed.notice("warning", f"No enabled package brings the model provider {provider}.")
         self.report()
 
     def report(self) -> None:

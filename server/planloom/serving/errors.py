@@ -25,6 +25,7 @@ CODES: dict[type[errors.PlanloomError], int] = {
     errors.StorageFailed: REQUEST_FAILED,
     errors.PlanUnreadable: REQUEST_FAILED,
     errors.ModelFailed: REQUEST_FAILED,
+    errors.PlannerFailed: REQUEST_FAILED,
     errors.ReferenceUnresolved: REQUEST_FAILED,
     errors.WorkspaceRequired: REQUEST_FAILED,
     errors.UntrustedWorkspace: REQUEST_FAILED,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from planloom.mcp_servers.servers import AskProposal, McpServers
 from planloom.models.kept_keys import KeptKeys, keys_file
 from planloom.models.providers.editor_model import EditorCompletion
 from planloom.service.application import Application
+from planloom.service.extensions import NO_EXTENSIONS
 from planloom.settings import Settings, Source
 from planloom.storage.decisions import FILE, Decisions
 from planloom.user_folders import state_folder
@@ -56,6 +59,14 @@ MakeApplication = Callable[[ApplicationContext], Awaitable[Any]]
 
 async def open_application(context: ApplicationContext) -> Application:
     """Open the application with the ledger of the command line, of the settings, or of the user's state folder."""
+    extensions = NO_EXTENSIONS
+    if enabled := context.settings.extensions.enabled:
+        # It imports code of others, and what finds that.
+        from planloom.service.extension_loading import load
+
+        # What a package prints must not get between the messages of the protocol.
+        sys.stdout = sys.stderr
+        extensions = await asyncio.to_thread(load, enabled)
     # A copy: the keys are taken out of the process's own environment when everything is loaded.
     environment = dict(context.environment)
     folder = context.storage or (
@@ -79,6 +90,7 @@ async def open_application(context: ApplicationContext) -> Application:
             session, folder / "mcp", environment, context.ask_proposal, context.mcp_servers
         ),
         session_id=context.session_id,
+        extensions=extensions,
     )
     app.models.redact(logging.getLogger().handlers)
     return app

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from planloom.private_process import forget_variables, make_private
-from planloom.providers import SECRET_VARIABLES
+from planloom.providers import secret_variables
 from planloom.storage.state_folder import keep_private
 from planloom.user_folders import state_folder
 
@@ -56,7 +56,7 @@ def loaded() -> None:
     gc.enable()
     # Before any command can run.
     make_private()
-    forget_variables(SECRET_VARIABLES)
+    forget_variables(secret_variables())
 
 
 class CommandLine(NamedTuple):

@@ -80,6 +80,9 @@ class PipeWriter:
         self._lost = False
         self._empty = asyncio.Event()
         self._empty.set()
+        # Windows has this only since Python 3.12, and pipes are written by a thread there.
+        if sys.platform == "win32":
+            raise AssertionError("pipes are written by a thread there")
         os.set_blocking(fd, False)
 
     @property
@@ -117,6 +120,8 @@ class PipeWriter:
         if self._unsent:
             self._loop.remove_writer(self._fd)
         self._discard()
+        if sys.platform == "win32":
+            raise AssertionError("pipes are written by a thread there")
         with contextlib.suppress(OSError):
             os.set_blocking(self._fd, True)
 

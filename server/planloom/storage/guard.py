@@ -166,7 +166,9 @@ def _machine() -> str:
 
 def _now() -> float:
     """Seconds that also pass while the machine sleeps."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.time()
+    if sys.platform != "linux":
+        return time.time()
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _kind(folder: Path) -> str | None:

@@ -154,10 +154,14 @@ class ExternalTools(Protocol):
 
 
 class ExternalCaller(Protocol):
-    """Calls tools of servers for whoever works: asks first where that is needed."""
+    """Calls tools that are not ours for whoever works: asks first where that is needed."""
 
     async def call(self, tool: RemoteTool, arguments: Args) -> RemoteResult:
         """Call a tool. Raises NotThere, and what the denial of a call raises."""
+        ...
+
+    async def permit(self, tool: str, package: str, arguments: Args) -> None:
+        """Get the call of a package's tool approved. Raises the same."""
         ...
 
 

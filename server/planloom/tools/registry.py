@@ -106,13 +106,14 @@ class Registry:
         return {tool.name: _rules(tool) for tool in self}
 
 
-def builtin(more: Callable[[], tuple[Tool, ...]] = tuple) -> Registry:
-    """The built-in tools, and those that there are `more` at a time."""
-    return Registry(_declared(), more=more)
+def builtin(more: Callable[[], tuple[Tool, ...]] = tuple, of_packages: tuple[Tool, ...] = ()) -> Registry:
+    """The built-in tools, those of packages, and those that there are `more` at a time."""
+    return Registry(_declared(of_packages), more=more)
 
 
-def _declared() -> Iterator[Tool]:
+def _declared(of_packages: tuple[Tool, ...]) -> Iterator[Tool]:
     yield from ALL
+    yield from of_packages
 
 
 @cache
@@ -186,7 +187,7 @@ def _rules(tool: Tool) -> ToolRules:
         replaces=tool.replaces,
         texts=tool.texts,
         result=json.loads(tool.result),
-        of_server=tool.server is not None,
+        of_server=tool.server is not None or tool.package is not None,
     )
 
 

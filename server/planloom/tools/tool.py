@@ -113,7 +113,8 @@ class Tool(NamedTuple):
     or changes are not only the files that its arguments name. `follows_commands`: it reads or stops a command that was
     allowed before. `needs` is that without which every call fails. `result` is an
     example, in JSON, of the value that later steps can use, with every field, and one item of a list. One that is not
-    `listed` is not shown to models, who find it by words; `server` is the MCP server whose tool it is.
+    `listed` is not shown to models, who find it by words; `server` is the MCP server whose tool it is, `package` the
+    package of the user's environment.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Tool(NamedTuple):
     result: str = '""'
     listed: bool = True
     server: str | None = None
+    package: str | None = None
 
     def named(self, args: Args) -> dict[str, tuple[str, Purpose]]:
         """The workspace paths that a call with these arguments names, by argument, each with what for."""

@@ -174,7 +174,7 @@ def _buttons(approval: Approval, t: Words) -> tuple[str, str, str]:
         return t("Change the plan"), t("Keep the plan…"), t("Keep the plan")
     match approval.effect:
         case "execute":
-            deny = t("Do not call it") if approval.server is not None else t("Do not run it")
+            deny = t("Do not call it") if approval.is_call else t("Do not run it")
         case "fetch":
             deny = t("Do not fetch it")
         case _:
@@ -192,6 +192,8 @@ def _danger(approval: Approval, t: Words) -> Danger | None:
             return Danger("high", t("deletes or replaces files"))
         case "execute" if approval.server is not None:
             return Danger("medium", t("calls a tool of a server"))
+        case "execute" if approval.package is not None:
+            return Danger("medium", t("calls a tool of a package"))
         case "execute":
             return Danger("medium", t("runs a command"))
         case "fetch":
@@ -206,7 +208,7 @@ def _ahead(approval: Approval, rules: str, t: Words) -> str | None:
     if rules:
         return t("{0}, for this version of the plan", rules)
     match approval.effect:
-        case "execute" if approval.server is not None:
+        case "execute" if approval.is_call:
             return t("All calls of this tool, for this version of the plan")
         case "execute":
             return t("This command, for this version of the plan")
@@ -228,6 +230,8 @@ def _folder(plan: Plan, approval: Approval, t: Words) -> str | None:
         return None
     if approval.server is not None:
         return t("the MCP server {0}", approval.server)
+    if approval.package is not None:
+        return t("the package {0}", approval.package)
     if approval.cwd not in (None, "."):
         return approval.cwd
     if len(plan.workspace_folders) != 1:

@@ -229,6 +229,8 @@ def _sentence(code: str, t: Words) -> tuple[str, tuple[Mend, ...]]:
         case "model_output_invalid":
             words = t("The model gave no answer that can be used. Try again, or choose a stronger model.")
             return words, ("again", "models")
+        case "planner_failed":
+            return t("The planner of a package wrote no plan:"), ("settings",)
         case "reference_unresolved":
             return t("What the request refers to was not found:"), ()
         case "workspace_required":

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from pathlib import Path
 from typing import Final, Literal
 
@@ -183,17 +184,18 @@ def protection_of(confined: ConfinedPath) -> FileProtection | None:
 
     Attributes that the system sets by itself are left out.
     """
-    if os.name == "nt":
+    if sys.platform == "win32":
         return None
-    attributes = {}
+    attributes: dict[str, str] = {}
     try:
         with open_parent(confined) as (name, folder):
             handle = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
         try:
             mode = stat.S_IMODE(os.fstat(handle).st_mode)
-            for attribute in os.listxattr(handle) if hasattr(os, "listxattr") else ():
-                if attribute.startswith(_OF_USERS):
-                    attributes[attribute] = base64.b64encode(os.getxattr(handle, attribute)).decode()
+            if sys.platform == "linux":
+                for attribute in os.listxattr(handle):
+                    if attribute.startswith(_OF_USERS):
+                        attributes[attribute] = base64.b64encode(os.getxattr(handle, attribute)).decode()
         except OSError as error:
             if error.errno not in (errno.ENOTSUP, errno.ENODATA):
                 raise
@@ -245,6 +247,9 @@ def _put(
 
 def remove_leftovers(folder: ConfinedPath) -> None:
     """Remove a folder's temporary files whose process has ended: their content was never moved into place."""
+    if sys.platform == "win32":
+        # Whether a process still runs is not known there.
+        return
     with contextlib.suppress(OSError):
         for name in [entry.name for entry in folder.path.iterdir()]:
             ours = _LEFTOVER.fullmatch(name)
@@ -258,7 +263,7 @@ def remove_leftovers(folder: ConfinedPath) -> None:
 
 def is_alive(process: int) -> bool:
     """Whether a process may still run; True if unknown."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         return True
     try:
         os.kill(process, 0)
@@ -277,12 +282,12 @@ def _beside(name: str, folder: int | None, ending: Literal["tmp", "moving"]) -> 
 
 def _keep(handle: int, held: os.stat_result, name: str, folder: int | None) -> None:
     """Copy owner, mode and extended attributes of the old file to the new one."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         return
     now = os.fstat(handle)
     if (now.st_uid, now.st_gid) != (held.st_uid, held.st_gid):
         os.fchown(handle, held.st_uid, held.st_gid)
-    if hasattr(os, "listxattr"):
+    if sys.platform == "linux":
         old = os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder)
         try:
             for attribute in os.listxattr(old):
@@ -299,11 +304,12 @@ def _keep(handle: int, held: os.stat_result, name: str, folder: int | None) -> N
 
 def _protect(handle: int, protection: FileProtection) -> None:
     """Set permissions and extended attributes, as far as the file system has them."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         return
-    for attribute, value in protection.attributes.items() if hasattr(os, "setxattr") else ():
-        with contextlib.suppress(OSError):
-            os.setxattr(handle, attribute, base64.b64decode(value))
+    if sys.platform == "linux":
+        for attribute, value in protection.attributes.items():
+            with contextlib.suppress(OSError):
+                os.setxattr(handle, attribute, base64.b64decode(value))
     os.fchmod(handle, protection.mode)
 
 

@@ -114,6 +114,7 @@ class Approval(TypedDict, total=False):
     rules: list[str]
     listed: ListPlace
     server: str
+    package: str
     url: str
     host: str
     planChanges: list[Json]
@@ -328,7 +329,7 @@ class Plan(TypedDict, total=False):
     overallRisk: Literal["low", "medium", "high"]
     asksAgain: str
     route: Literal["plan", "perspectives", "direct", "undecided"]
-    author: Literal["rules", "model", "template", "user"]
+    author: Literal["rules", "model", "template", "package", "user"]
     executionSummary: str
     report: Report
     error: PlanError

@@ -197,6 +197,18 @@ def mcp_servers(listed: Sequence[Json]) -> Iterator[Finding]:
         yield Finding("found" if is_well else "optional", "mcp", found, "" if is_well else why)
 
 
+def extensions(listed: Sequence[Json]) -> Iterator[Finding]:
+    """The packages that the user has enabled, and what each brings."""
+    for each in listed:
+        name = each.get("name") or "?"
+        if each.get("state") == "loaded":
+            brings = ", ".join(map(str, each.get("brings") or ()))
+            yield Finding("found", "extension", f"{name} {each.get('version') or ''}: {brings}")
+        else:
+            why = f"It is not used: {each.get('why') or 'it has failed'}."
+            yield Finding("optional", "extension", name, why)
+
+
 def model(listed: Json, *, needed: bool) -> Iterator[Finding]:
     """The models, and whether each can be reached. The embedded rules are always listed, but are no model."""
     without: State = "missing" if needed else "optional"
@@ -237,6 +249,7 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
             findings.append(commands(held_to.get("commands") or {}))
             findings += language_servers(held_to.get("languages") or [])
             findings += mcp_servers(held_to.get("mcp") or [])
+            findings += extensions(held_to.get("extensions") or [])
             try:
                 listed = await opened.request("planloom/model/list", {"select": True})
             except ServerError as error:

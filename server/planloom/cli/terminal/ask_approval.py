@@ -167,7 +167,7 @@ async def _file_by_file(terminal: Terminal, approval: Approval) -> Verdict:
 
 def _for_plan(approval: Approval) -> str:
     """The scope of "allow for plan", in words."""
-    if approval.get("server"):
+    if approval.get("server") or approval.get("package"):
         return "allow this tool for this plan"
     match approval.get("effect"):
         case "execute":

@@ -90,11 +90,11 @@ def passing_on_escape() -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def _with_line_end(character: bytes) -> Iterator[None]:
     """Let lines end by this character, too; nothing changes where there is no terminal that could."""
-    try:
-        import termios
-    except ImportError:
+    if sys.platform == "win32":
         yield
         return
+    import termios
+
     try:
         before = termios.tcgetattr(sys.stdin.fileno())
     except (OSError, ValueError, termios.error):
@@ -110,6 +110,8 @@ def _with_line_end(character: bytes) -> Iterator[None]:
 
 def _set(is_canonical: int, **characters: bytes | int) -> None:
     """Set special characters of the terminal, and whether it passes on whole lines."""
+    if sys.platform == "win32":
+        raise AssertionError("its terminals pass on no Esc")
     import termios
 
     descriptor = sys.stdin.fileno()
@@ -123,6 +125,8 @@ def _set(is_canonical: int, **characters: bytes | int) -> None:
 
 def _rest_of_key() -> str:
     """What came after an Esc at once: a key such as an arrow sends more."""
+    if sys.platform == "win32":
+        raise AssertionError("its terminals pass on no Esc")
     import termios
 
     _set(0, VMIN=0, VTIME=1)
@@ -132,6 +136,8 @@ def _rest_of_key() -> str:
 
 
 def _is_in_background() -> bool:
+    if sys.platform == "win32":
+        return False
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp()
     except OSError:
@@ -154,10 +160,10 @@ async def _readable(loop: asyncio.AbstractEventLoop, descriptor: int) -> bytes:
 
 def forget_typed() -> None:
     """Discard what was typed before the question was shown, so that it does not count as an answer."""
-    try:
-        import termios
-    except ImportError:
+    if sys.platform == "win32":
         return
+    import termios
+
     if sys.stdin.isatty():
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 

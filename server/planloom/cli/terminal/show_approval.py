@@ -107,9 +107,11 @@ def _judged(approval: Approval, folders: Sequence[Path]) -> list[RenderableType]
 
 
 def _folder(approval: Approval, folders: Sequence[Path]) -> str:
-    """The folder of a command, the workspace folder by its whole path; or the server of a tool."""
+    """The folder of a command, the workspace folder by its whole path; or the server or package of a tool."""
     if server := approval.get("server"):
         return f"the MCP server {server}"
+    if package := approval.get("package"):
+        return f"the package {package}"
     folder = approval.get("cwd") or "."
     return str(folders[0]) if folder == "." and len(folders) == 1 else folder
 

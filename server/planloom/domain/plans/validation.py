@@ -80,7 +80,7 @@ class ToolRules(NamedTuple):
     names of the arguments that are workspace paths; of these, `writes` are the files that the call changes,
     `removes` those that it deletes or renames, `replaces` those whose whole content it sets. `texts` are the arguments
     that take a text alone. `result` is an example of its result: every field, one item of a list; None if unknown.
-    `of_server`: it is a tool of an MCP server, and no command.
+    `of_server`: it is a tool of an MCP server or a package, and no command.
     """
 
     effect: Effect

@@ -72,7 +72,7 @@ class Approval(Value):
 
     `confinement` is what a command gets, and what the user may choose instead; `rules` are those by which it can be
     allowed for the plan or in its workspace folder. `listed`: it is asked with others.
-    With `server`, the command is a call of that MCP server's tool.
+    With `server`, the command is a call of that MCP server's tool, with `package` of that package's.
     `url` is an address exactly as it is going to be used, `host` its host and how people write it. With
     `plan_changes` it is about the steps still to come, and has no files. `goes_on`: it is about nothing but whether the
     plan goes on. `judged` is what language servers say of the changes, as advice; None if nobody judges such files.
@@ -94,11 +94,17 @@ class Approval(Value):
     rules: tuple[str, ...] = ()
     listed: ListPlace | None = None
     server: str | None = None
+    package: str | None = None
     url: str | None = None
     host: str | None = None
     plan_changes: tuple[PlanChange, ...] = ()
     goes_on: bool | None = None
     judged: Judged | None = None
+
+    @property
+    def is_call(self) -> bool:
+        """Whether its command is the call of a tool that is not ours."""
+        return self.server is not None or self.package is not None
 
     @property
     def puts_back(self) -> bool:

@@ -314,16 +314,18 @@ class Gate:
         return Permitted()
 
     async def permit_external(self, proposal: ExternalProposal) -> Permitted | Denied:
-        """Get the call of a server's tool approved. "Allow for plan" covers the same tool of the same server.
+        """Get the call of a server's or a package's tool approved. "Allow for plan" covers the same tool.
 
         What the tool does is not known, so no policy allows it without asking, and one that denies commands denies it.
 
         Raises UntrustedWorkspace. A cancellation withdraws the pending approval.
         """
-        self._session.require_trust("no tool of a server is called for it")
+        self._session.require_trust("no tool that is not ours is called for it")
         plan = self._plan_store.plan(proposal.plan_id)
         if self._session.settings.approvals.policy().execute == "deny":
-            return Denied(reason="The setting planloom.approvals.execute denies calls of servers' tools.")
+            return Denied(
+                reason="The setting planloom.approvals.execute denies calls of tools that may do anything."
+            )
         key = (plan.plan_id, plan.version, proposal.tool.name)
         may_cover = proposal.again is None
 

@@ -1,4 +1,4 @@
-"""Calls tools of the user's MCP servers: for a step after the gate, while planning only those that read."""
+"""Calls tools that are not ours: for a step after the gate, while planning only those that read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from planloom.domain.values import Args
 from planloom.execution.commands.running import CallDenied, CancelledByUser
-from planloom.execution.effects.external_approval import ExternalProposal
+from planloom.execution.effects.external_approval import CalledTool, ExternalProposal
 from planloom.execution.effects.gate import Gate
 from planloom.execution.effects.proposals import Denied
 from planloom.execution.session import Session
@@ -32,6 +32,10 @@ class ReadingCalls:
             raise NotThere("Only tools that read are called before the user has approved the plan.")
         return await _servers(self._session).call(tool, arguments, lambda _: None, lambda _: None)
 
+    async def permit(self, _tool: str, _package: str, _arguments: Args) -> None:
+        """No call of a package's tool that does more than read is made. Raises NotThere."""
+        raise NotThere("Only tools that read are called before the user has approved the plan.")
+
 
 class StepExternalCalls:
     """`ExternalCaller` for one run of a step."""
@@ -48,38 +52,42 @@ class StepExternalCalls:
 
         Raises NotThere, CallDenied, CancelledByUser, UntrustedWorkspace.
         """
-        run = self._run
-        servers = _servers(run.session)
+        servers = _servers(self._run.session)
         if not tool.reads:
-            text = json.dumps(arguments, ensure_ascii=False)
-            if len(text) > _MOST_ARGUMENTS:
-                raise NotThere(
-                    f"The arguments are longer than {_MOST_ARGUMENTS} characters, so it was not called."
-                )
-            verdict = await self._gate.permit_external(
-                ExternalProposal(
-                    run.plan_id,
-                    run.step_id,
-                    run.step.description,
-                    tool,
-                    text,
-                    is_confined=servers.is_confined(tool.server),
-                    again=_CUT_OFF if self._was_cut_off(tool, arguments) else None,
-                )
-            )
-            if isinstance(verdict, Denied):
-                if verdict.cancelled:
-                    raise CancelledByUser
-                raise CallDenied(verdict.reason, "The tool was not called")
-            # A crash from here on leaves a call that may have been made.
-            run.update(command_started=True)
+            is_confined = servers.is_confined(tool.server)
+            called = CalledTool(tool.name, tool.own_name, server=tool.server, is_confined=is_confined)
+            await self._permit(called, arguments)
         return await servers.call(
             tool, arguments, lambda text: self._on_output("stdout", f"{text}\n"), self._answer
         )
 
-    def _was_cut_off(self, tool: RemoteTool, arguments: Args) -> bool:
+    async def permit(self, tool: str, package: str, arguments: Args) -> None:
+        """Get the call of a package's tool approved; it then runs by itself.
+
+        Raises NotThere, CallDenied, CancelledByUser, UntrustedWorkspace.
+        """
+        await self._permit(CalledTool(tool, tool, package=package), arguments)
+
+    async def _permit(self, tool: CalledTool, arguments: Args) -> None:
+        run = self._run
+        text = json.dumps(arguments, ensure_ascii=False)
+        if len(text) > _MOST_ARGUMENTS:
+            raise NotThere(
+                f"The arguments are longer than {_MOST_ARGUMENTS} characters, so it was not called."
+            )
+        again = _CUT_OFF if self._was_cut_off(tool.name, arguments) else None
+        proposal = ExternalProposal(run.plan_id, run.step_id, run.step.description, tool, text, again)
+        verdict = await self._gate.permit_external(proposal)
+        if isinstance(verdict, Denied):
+            if verdict.cancelled:
+                raise CancelledByUser
+            raise CallDenied(verdict.reason, "The tool was not called")
+        # A crash from here on leaves a call that may have been made.
+        run.update(command_started=True)
+
+    def _was_cut_off(self, tool: str, arguments: Args) -> bool:
         return any(
-            call.command == "cut_off" and (call.tool, call.args) == (tool.name, arguments)
+            call.command == "cut_off" and (call.tool, call.args) == (tool, arguments)
             for call in self._run.now.tools_executed
         )
 

@@ -52,6 +52,17 @@ async def status(connection: Connection, params: wire.StatusParams) -> wire.Stat
             )
             for each in mcp
         ),
+        extensions=tuple(
+            wire.Extension(
+                name=each.name,
+                state=each.state,
+                version=each.version or None,
+                brings=each.brings,
+                why=each.why or None,
+            )
+            for each in connection.app.extensions()
+        )
+        or None,
         reviews=reviews if now.trusted else before_trust(reviews, connection.words),
     )
 

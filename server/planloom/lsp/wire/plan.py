@@ -297,7 +297,7 @@ class Plan(Wire):
     asks_again: Maybe[str] = None
     route: Route
     review: Maybe[Review] = None
-    author: Literal["rules", "model", "template", "user"]
+    author: Literal["rules", "model", "template", "package", "user"]
     template_id: Maybe[str] = None
     execution_summary: Maybe[str] = None
     report: Maybe[Report] = None

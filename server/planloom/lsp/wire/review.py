@@ -132,7 +132,8 @@ class Judged(Wire):
 class Approval(Wire):
     """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder.
 
-    With `server`, the command is a call of that MCP server's tool, with its arguments.
+    With `server`, the command is a call of that MCP server's tool, with its arguments; with `package` of the tool of a
+    package that the user has enabled.
     """
 
     approval_id: str
@@ -151,6 +152,7 @@ class Approval(Wire):
     rules: MaybeMany[str] = None
     listed: Maybe[ListPlace] = None
     server: Maybe[str] = None
+    package: Maybe[str] = None
     url: Maybe[str] = None
     host: Maybe[str] = None
     plan_changes: MaybeMany[PlanChange] = None

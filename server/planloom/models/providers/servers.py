@@ -53,7 +53,7 @@ class ModelServers(NamedTuple):
         compatible = _listing(adapter, reply)
         if not compatible.answered:
             return OPENAI, compatible
-        for provider in PROVIDERS.values():
+        for provider in (row for row in PROVIDERS.values() if not row.package):
             recognised = load_adapter(provider).recognises(reply)
             # A local server that lists nothing in OpenAI's form may list its models in its own.
             if recognised or (provider.local is not None and not compatible.models):

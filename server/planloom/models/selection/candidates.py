@@ -156,7 +156,8 @@ async def choose_configured(context: SelectionContext, configured: str) -> Choic
             except ModelFailed as failure:
                 identity = ModelIdentity(provider=configured, name=chosen.base_url, reason=failure.message)
                 return _choice(UnavailableModel(identity, failure))
-    provider = PROVIDERS[configured]
+    if (provider := PROVIDERS.get(configured)) is None:
+        return _choice(_not_brought(configured))
     url = chosen.base_url or context.home(provider)
     name = chosen.name
     if not name:
@@ -277,6 +278,18 @@ def _without_name(
     problem = ModelProblem(cause=cause, provider=provider.name, address=shown_url(url))
     failure = ModelFailed("model_unavailable", message, hint=hint, problem=problem)
     return UnavailableModel(ModelIdentity(provider=provider.name, name="", reason=message), failure)
+
+
+def _not_brought(configured: str) -> UnavailableModel:
+    """The failure if the settings name the provider of a package that is not enabled, or could not be loaded."""
+    message = f"No enabled package brings the model provider {configured}."
+    failure = ModelFailed(
+        "model_unavailable",
+        message,
+        hint="`planloom doctor` says how each package of `planloom.extensions.enabled` is.",
+        problem=ModelProblem(cause="none", provider=configured),
+    )
+    return UnavailableModel(ModelIdentity(provider=configured, name="", reason=message), failure)
 
 
 def _editor(context: SelectionContext, reason: str) -> Model:

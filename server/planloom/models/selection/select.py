@@ -86,10 +86,8 @@ async def list_models(
 ) -> tuple[ListedModel, ...]:
     """Every model that could be chosen now, in the order of `auto`, the embedded rules last."""
     context = _context(settings, environment, editor, keys)
-    configured = (row for row in PROVIDERS.values() if row.name == settings.model.provider)
-    providers = dict.fromkeys((*DISCOVERY_ORDER, *configured))
     listings = await asyncio.gather(
-        _at_base_url(context), *(_at_home(context, provider) for provider in providers)
+        _at_base_url(context), *(_at_home(context, provider) for provider in _considered(settings))
     )
     return _with_built_in([model for listing in listings for model in listing], editor)
 
@@ -116,7 +114,7 @@ async def configured_models(
                 address=shown_url(chosen.base_url),
             )
         )
-    for provider in DISCOVERY_ORDER:
+    for provider in _considered(settings):
         url = context.home(provider)
         wanted = chosen.provider == provider.name and not chosen.base_url
         if wanted or (provider.local is None and context.key_source(provider, url) is not None):
@@ -220,6 +218,12 @@ def _context(
 ) -> SelectionContext:
     keys = keys or Keyring(environment, given_for=settings.model.base_url or None)
     return SelectionContext(ModelServers(settings, environment, keys, learned or LearnedModels()), editor)
+
+
+def _considered(settings: Settings) -> tuple[Provider, ...]:
+    """Those that `auto` tries, and the one that is set."""
+    configured = (row for row in PROVIDERS.values() if row.name == settings.model.provider)
+    return tuple(dict.fromkeys((*DISCOVERY_ORDER, *configured)))
 
 
 async def _at_base_url(context: SelectionContext) -> tuple[ListedModel, ...]:

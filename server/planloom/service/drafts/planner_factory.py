@@ -1,10 +1,12 @@
-"""Picks the planner for a plan: the requested template, else the model, else the rules."""
+"""Picks the planner for a plan: the requested template, else that of a package if it is set, the model, the rules."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from planloom.domain.errors import PlannerFailed
 from planloom.domain.plans.attachments import images_of
 from planloom.domain.plans.plan import Plan
 from planloom.execution.session import Session
@@ -14,6 +16,7 @@ from planloom.planning.investigations.planner import InvestigatingPlanner
 from planloom.planning.model.planner import DraftOptions, ModelPlanner
 from planloom.planning.model.prompt_budget import SMALL_CONTEXT
 from planloom.planning.model.prompts import told_templates
+from planloom.planning.package_planner import MakePlanner, PackagePlanner, PlannerParts
 from planloom.planning.perspectives.planner import PerspectivesPlanner
 from planloom.planning.port import Planner, PlanningRequest
 from planloom.planning.rules.planner import RulesPlanner
@@ -47,11 +50,16 @@ class PlannerFactory:
         self._templates = templates
         self._surroundings = surroundings
         self._conversations = conversations
+        self._of_packages: Mapping[str, MakePlanner] = {}
+
+    def add(self, planners: Mapping[str, MakePlanner]) -> None:
+        """Know the planners of packages, each of which is used where the settings name it."""
+        self._of_packages = planners
 
     async def planner_for(self, plan: Plan) -> tuple[Planner, PlanningRequest]:
         """The planner and its request. A template cannot follow feedback, so a message is for the model.
 
-        Raises UnknownThing and InvalidParams for a template.
+        Raises UnknownThing and InvalidParams for a template, PlannerFailed if no package brings the one that is set.
         """
         if plan.template_id is not None and not plan.unread:
             template, steps = await self._templates.filled(plan.template_id, plan.template_parameters)
@@ -60,6 +68,8 @@ class PlannerFactory:
             )
             return planner, self._surroundings.request(plan)
         model = await self._models.for_work(plan.plan_id)
+        if name := self._session.settings.planning.planner:
+            return await self._of_package(name, plan, model)
         if model is None:
             note = RULES_ONLY if plan.route == "perspectives" else ""
             tools = await self._conversations.for_models(plan, self._tools)
@@ -70,6 +80,19 @@ class PlannerFactory:
         unseen = () if can.images else images_of(request.attachments)
         planner = await self._with_model(model, can, plan, request)
         return planner, request._replace(unseen=unseen, model=model.identity.label)
+
+    async def _of_package(
+        self, name: str, plan: Plan, model: Model | None
+    ) -> tuple[Planner, PlanningRequest]:
+        make = self._of_packages.get(name)
+        if make is None:
+            hint = "`planloom doctor` says how each package of `planloom.extensions.enabled` is."
+            raise PlannerFailed(f"No enabled package brings the planner {name}.", hint=hint)
+        tools = await self._conversations.for_models(plan, self._tools)
+        request = self._surroundings.request(plan)
+        if model is not None:
+            request = (await self._surroundings.request_for_model(plan))._replace(model=model.identity.label)
+        return PackagePlanner(name, make, PlannerParts(tools, model)), request
 
     async def outlook(self) -> Outlook:
         """What the plan can expect of models."""

@@ -192,7 +192,9 @@ def _environment(environment: Mapping[str, str], folder: Path, found: Places, ha
 
 def most_memory() -> int:
     """The most memory of a command, in bytes: three quarters of what the machine has."""
-    with suppress(OSError, ValueError, AttributeError):
+    if sys.platform == "win32":
+        return 2 * _LEAST_MEMORY_BYTES
+    with suppress(OSError, ValueError):
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return max(_LEAST_MEMORY_BYTES, int(whole * _PART_OF_MEMORY))
     return 2 * _LEAST_MEMORY_BYTES

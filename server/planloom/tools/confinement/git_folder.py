@@ -141,6 +141,8 @@ class Reserved(NamedTuple):
 
     def release(self) -> None:
         """Remove the file unless another command still needs it. Blocks on file I/O."""
+        if sys.platform == "win32":
+            raise AssertionError("none is taken there")
         import fcntl
 
         try:
@@ -170,6 +172,8 @@ def reserved(git: GitFolder) -> Reserved | None:
 
 
 def _taken(path: Path) -> Reserved:
+    if sys.platform != "linux":
+        raise AssertionError("none is taken elsewhere")
     import fcntl
 
     while True:

@@ -32,6 +32,8 @@ def launcher_argv(policy: int) -> tuple[str, ...]:
 
 def policy_file(policy: Policy) -> int:
     """A file in memory that holds the policy, to be inherited by the launcher. Raises OSError."""
+    if sys.platform != "linux":
+        raise AssertionError("tried on Linux alone")
     number = os.memfd_create("policy")
     with open(number, "wb", closefd=False) as file:
         file.write(marshal.dumps(dict(policy)))
@@ -46,6 +48,8 @@ def own_network() -> tuple[int, ...]:
     They stay as long as this process. Empty if there can be none, so that each command has a network for itself.
     Blocks for about 20 ms the first time.
     """
+    if sys.platform != "linux":
+        raise AssertionError("tried on Linux alone")
     with suppress(OSError, ValueError), _started("network") as maker:
         assert maker.stdout is not None
         lines = [maker.stdout.readline(), maker.stdout.readline()]
@@ -62,6 +66,8 @@ def loopback_network() -> tuple[int, ...]:
 
     The relays run as long as this process. Empty if there can be none. Blocks for about 0.3 s the first time.
     """
+    if sys.platform != "linux":
+        raise AssertionError("tried on Linux alone")
     shared = own_network()
     if not shared:
         return ()
@@ -96,6 +102,8 @@ def follow_servers(network: str) -> None:
 
     Blocks for some milliseconds if there are relays.
     """
+    if sys.platform == "win32":
+        return
     for folder in _RELAYS:
         with suppress(OSError), socket.socket(socket.AF_UNIX) as relay:
             relay.settimeout(_LOOK_SECONDS)

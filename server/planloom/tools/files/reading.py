@@ -37,6 +37,19 @@ async def read_file(args: ReadFile, context: ToolContext) -> ToolResult:
 
 async def read_spans(path: str, spans: Sequence[tuple[int, int | None]], context: ToolContext) -> ToolResult:
     """Read these lines of a file, each once, or without spans the whole file."""
+    found = await text_at(path, context)
+    return found if isinstance(found, ToolResult) else read_lines(found.name, found.text, spans)
+
+
+class FileText(NamedTuple):
+    """The text of a file, and its path in the workspace."""
+
+    name: str
+    text: str
+
+
+async def text_at(path: str, context: ToolContext) -> FileText | ToolResult:
+    """The whole text of a file, including staged and unsaved changes, or the failure of a call that wants it."""
     place = await context.resolve(path, "read")
     if isinstance(place, PathRefused):
         return failed(place.reason)
@@ -50,7 +63,7 @@ async def read_spans(path: str, spans: Sequence[tuple[int, int | None]], context
         return failed(await context.no_such_file(place, "List its folder to see what is there."))
     if snapshot.text is None:
         return failed(unreadable(place.relative, snapshot))
-    return read_lines(place.relative, snapshot.text, spans)
+    return FileText(place.relative, snapshot.text)
 
 
 def read_lines(

@@ -36,11 +36,11 @@ def main() -> None:
 
 
 def _limit() -> None:
-    try:
-        import resource
-    except ImportError:
-        # Windows has no such limits; there the parent's time limit alone holds.
+    if sys.platform == "win32":
+        # It has no such limits; there the parent's time limit alone holds.
         return
+    import resource
+
     for limit, most in (
         (resource.RLIMIT_AS, _MEMORY),
         (resource.RLIMIT_CPU, _CPU_SECONDS),

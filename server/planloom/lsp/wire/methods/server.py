@@ -154,6 +154,16 @@ class McpServer(Wire):
     tools: Int
 
 
+class Extension(Wire):
+    """A package that the user has enabled, and what it `brings`, such as `tool count_words`, or why it is not used."""
+
+    name: str
+    state: Literal["loaded", "failed"]
+    version: Maybe[str] = None
+    brings: MaybeMany[str] = None
+    why: Maybe[str] = None
+
+
 class ReviewChoice(Wire):
     """When changes are reviewed: what that asks under the settings, in a few words `line`, and what is not asked."""
 
@@ -185,6 +195,7 @@ class StatusResult(Wire):
     commands: Maybe[CommandAbilities] = None
     languages: Maybe[tuple[LanguageServer, ...]] = None
     mcp: Maybe[tuple[McpServer, ...]] = None
+    extensions: Maybe[tuple[Extension, ...]] = None
     storage_note: Maybe[str] = None
     review: Review
     reviews: tuple[ReviewChoice, ...]
