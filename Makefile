@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e languages mcp-servers editors-tools editors advisories clean
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix site e2e-tools e2e languages mcp-servers editors-tools editors advisories clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -85,6 +85,10 @@ client: $(READY) ## Check and build the VS Code extension and run its own tests,
 
 vsix: $(READY) ## Package the extension for this machine, the server in it
 	@client-vscode/scripts/with-node.sh npm run --silent package
+
+site: $(READY) ## Build the site of the documentation into dist/site; a link or anchor that leads nowhere fails it
+	@$(LOCKED) -r supply/locks/site.txt
+	@$(BIN)/python -m codegen.site
 
 e2e-tools: ## Set up a real VS Code workbench, once (Debian, as root the first time)
 	@client-vscode/e2e/setup.sh $(PLANLOOM_TOOLS)
