@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -87,3 +88,44 @@ def test_figures_of_the_comparison_are_those_that_were_measured() -> None:
     rows = re.findall(r"^\| .*\d.* \|$", page("comparison"), re.MULTILINE)
     measured = page("performance").splitlines()
     assert len(rows) > 10 and [row for row in rows if row not in measured] == []
+
+
+def shown_words() -> set[str]:
+    """The words that the extension and the server show, in one form: what is filled in is `…`."""
+    client = DOCS.parent / "client-vscode"
+    own = (client / name for name in ("package.nls.json", "l10n/bundle.l10n.de.json"))
+    words = {text for path in own for pair in json.loads(path.read_text("utf-8")).items() for text in pair}
+    for path in (DOCS.parent / "server" / "planloom").rglob("*.py"):
+        words |= set(re.findall(r'"([^"\n]+)"', path.read_text(encoding="utf-8")))
+    sources = (path.read_text(encoding="utf-8") for path in (client / "src").rglob("*.ts"))
+    words |= {text for source in sources for text in re.findall(r'"([^"\n]+)"', source)}
+    return {re.sub(r"\{\w+\}", "…", text) for text in words}
+
+
+def test_the_manual_of_the_extension_names_what_it_shows() -> None:
+    """But for words of VS Code itself, and for three commands at once."""
+    prose = re.sub(r"```.*?```|\*\*", "", page("vscode"), flags=re.DOTALL)
+    labels = set(re.findall(r"(?<!\w)\*([^*\n]+)\*(?!\w)", prose))
+    elsewhere = {"Extensions: Install from VSIX…", "Restricted Mode", "Add … to Planloom Request"}
+    shown = shown_words()
+    missing = [
+        label
+        for label in labels - elsewhere
+        if not {
+            label,
+            label.removeprefix("Planloom: "),
+            re.sub(r"\d+|(?<=\()\w+(?=\))", "…", label),
+        }
+        & shown
+    ]
+    assert missing == [] and len(labels) > 60
+
+
+def test_the_manual_has_the_keys_and_settings_of_the_extension() -> None:
+    package = json.loads((DOCS.parent / "client-vscode" / "package.json").read_text(encoding="utf-8"))
+    of = package["contributes"]
+    keys = {each["key"] for each in of["keybindings"]}
+    assert {key.lower() for key in re.findall(r"`(Ctrl\+Alt\+[^`]+)`", page("vscode"))} == keys
+    known = set(of["configuration"]["properties"])
+    named = set(re.findall(r"`(planloom\.\w+\.?\w*)`", page("vscode"))) - {"planloom.notifications"}
+    assert "planloom.notifications" in known and named and named <= known
