@@ -53,8 +53,9 @@ def built(work: Path, to: Path) -> str:
         text=True,
     )
     if done.returncode != 0:
-        # A report shows whole lines, and a line of these pages is a paragraph.
-        return "\n".join(line[:WIDTH] for line in COLOUR.sub("", done.stdout).splitlines()) + "\n"
+        # A report shows whole lines, and a line of these pages is a paragraph; it ends in a traceback of Zensical.
+        report = COLOUR.sub("", done.stdout).partition("Traceback")[0] or done.stdout
+        return "\n".join(line[:WIDTH] for line in report.splitlines()) + "\n"
     shutil.move(work / "site", to)
     return ""
 

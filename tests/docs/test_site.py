@@ -93,6 +93,8 @@ def test_every_link_of_the_built_pages_leads_to_a_file_and_an_anchor(site: dict[
 @pytest.mark.process
 def test_a_page_loads_nothing_from_elsewhere(site: dict[Path, Page]) -> None:
     loaded = {address for page in site.values() for address in page.loaded}
+    files = [path.parent / address for path, page in site.items() for address in page.loaded]
+    assert [file for file in files if not file.is_file()] == []
     assert loaded and [address for address in loaded if re.match(r"(?:[a-z]+:)?//", address)] == []
     (root,) = {path.parent for path in site if path.name == "index.html" and path.parent.name == "site"}
     styles = "".join(path.read_text(encoding="utf-8") for path in root.rglob("*.css"))
