@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix e2e-tools e2e pictures languages mcp-servers editors-tools editors advisories clean types-elsewhere vsix-universal packages pythons wheels
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix site e2e-tools e2e languages mcp-servers editors-tools editors advisories pictures types-elsewhere vsix-universal packages pythons wheels clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -102,6 +102,10 @@ pythons: $(READY) wheels ## Install the wheel in a clean environment of every Py
 
 wheels: $(READY) ## Fetch the locked wheels of this machine's platform, for every Python
 	@$(BIN)/python -m supply.bundle --fetch
+
+site: $(READY) ## Build the site of the documentation into dist/site; a link or anchor that leads nowhere fails it
+	@$(LOCKED) -r supply/locks/site.txt
+	@$(BIN)/python -m codegen.site
 
 e2e-tools: ## Set up a real VS Code workbench, once (Debian, as root the first time)
 	@client-vscode/e2e/setup.sh $(PLANLOOM_TOOLS)

@@ -35,7 +35,7 @@ def exists(path: str) -> bool:
 
 def is_there(path: str, name: str) -> bool:
     """Whether a folder or module is there, and the name in it."""
-    if name in ("c", "py", "ts", "mjs", "sh", "md", "json", "jsonl"):
+    if name in ("c", "py", "ts", "mjs", "sh", "md", "json", "jsonl", "toml"):
         return exists(f"{path}.{name}")
     module = SERVER / f"{path}.py"
     return exists(path) and (not name or (module.is_file() and name in module.read_text("utf-8")))
