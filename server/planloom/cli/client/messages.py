@@ -470,6 +470,7 @@ class PlanView(TypedDict, total=False):
     partly: bool
     progress: Progress
     pause: str
+    pauseHelp: str
     problem: Json
     thought: str
     perspectives: list[Json]
