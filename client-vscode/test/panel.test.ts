@@ -851,7 +851,7 @@ test("a draft that failed is no result, and offers one way to try again", () => 
 
 test("why a plan has failed or is paused leads to the page about it", () => {
   const { panel } = panelOf();
-  const links = (now: Plan, more: Partial<PlanView>) => {
+  const links = (now: Plan, more: Parameters<typeof viewOf>[1]) => {
     const view = viewOf(now, more);
     const root = drawn(html`${planHeader(panel, view)} ${outcome(panel, view)}`);
     return [...root.querySelectorAll("a")].map((each) => [each.textContent, each.href]);
