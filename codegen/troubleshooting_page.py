@@ -55,7 +55,7 @@ which `command -v planloom` says.
 Editors start `planloom serve --stdio`. Typed into a terminal it says that it is not for people, and that is well: the
 command is there. If it says something else, that is the cause. `planloom doctor` starts a server in the same way, and
 names the log. In VS Code *Planloom: Show Log* has what the extension did; it needs a Python from 3.11 on, and
-`planloom.python` names one it has not found by itself.
+`planloom.server.python` names one it has not found by itself.
 
 ### Nothing happens in a folder
 
