@@ -117,9 +117,9 @@ _ERRORS = """\
 ## Errors
 
 `data` of an error is `{ code, message, hint?, details?, explained }`; `message` is a sentence that a user can act on,
-`explained` the same in the user's language, with what mends it. The codes of JSON-RPC and LSP occur too: -32700,
--32600, -32601, -32002 before `initialize`, -32800 for a cancelled request, and -32603 (`internal`) for an internal
-error of the server, whose log has the traceback.
+`explained` the same in the user's language, with what mends it and the address of a page about it. The codes of
+JSON-RPC and LSP occur too: -32700, -32600, -32601, -32002 before `initialize`, -32800 for a cancelled request, and
+-32603 (`internal`) for an internal error of the server, whose log has the traceback.
 
 The `code` of a failed step (`task_failed`, `recovery_request`) is one of the table, or `check_failed` if a check of the
 step does not hold; it is left out where a tool failed, whose own words are the `error`. That of a failed plan is one of

@@ -16,6 +16,7 @@ from codegen import (
     protocol_page,
     settings_page,
     tools_page,
+    troubleshooting_page,
     typed_dicts,
     typescript,
 )
@@ -31,6 +32,7 @@ TARGETS: Final[Mapping[str, Callable[[], str]]] = {
     "docs/security-attacks.md": attacks_page.page,
     "docs/settings.md": settings_page.page,
     "docs/tools.md": tools_page.page,
+    "docs/troubleshooting.md": troubleshooting_page.page,
     "server/planloom/cli/client/messages.py": typed_dicts.module,
     "server/planloom/domain/text/confusables.py": confusables_table.module,
     "server/planloom/lsp/transport/announced.json": announced_capabilities.text,

@@ -55,8 +55,8 @@ _READ: Final[dict[type[Wire], str]] = {
     " pause_reason pause_detail model_problem created_at",
     view.ChangedFile: "step_id created_by uri new_uri change kind state words by_command lasting",
     view.StepView: "step number sign words skipped worked_ms judged actions",
-    view.PlanView: "plan state sign waits live partly progress pause problem thought perspectives left files steps used"
-    " used_lines changes actions",
+    view.PlanView: "plan state sign waits live partly progress pause pause_help problem thought perspectives left files"
+    " steps used used_lines changes actions",
 }
 """The fields that the command line reads of large models; of others it has all."""
 _NAMES: Final[dict[Any, str]] = {

@@ -188,10 +188,10 @@ export class Ctx implements vscode.Disposable {
     this.changed();
   }
 
-  notify(level: "info" | "warning" | "error", message: string, mends: readonly Mend[] = []): void {
+  notify(level: "info" | "warning" | "error", message: string, mends: readonly Mend[] = [], help?: string): void {
     this.log[level === "warning" ? "warn" : level](message);
     if (this.panel.isVisible) {
-      this.panel.notice(level, message, mends);
+      this.panel.notice(level, message, mends, help);
       return;
     }
     const show = {
@@ -199,7 +199,8 @@ export class Ctx implements vscode.Disposable {
       warning: vscode.window.showWarningMessage,
       error: vscode.window.showErrorMessage,
     }[level];
-    void show(linkless(message), ...mends.map(mendLabel)).then((choice) => {
+    const more = help === undefined ? "" : ` [${t("Learn More")}](${help})`;
+    void show(`${linkless(message)}${more}`, ...mends.map(mendLabel)).then((choice) => {
       const mend = mends.find((each) => mendLabel(each) === choice);
       if (mend !== undefined) this.perform({ kind: "mend", mend });
     });
@@ -464,7 +465,7 @@ export class Ctx implements vscode.Disposable {
   /** Show an error. A plan that has changed meanwhile is read anew: the one of the request, else the displayed one. */
   private refused(what: string, error: unknown, planId = this.state.current): void {
     const failure = errorData(error);
-    const { code, explained = { words: failure.message, mends: [] } } = failure;
+    const { code, explained = { words: failure.message, mends: [], help: undefined } } = failure;
     this.log.warn(`${what}: ${code}: ${failure.message}`);
     // What was asked for is asked again by the same button or key; only a test has none of its own.
     const offered = explained.mends.filter((mend) => mend !== "again" || what === "planloom/model/test");
@@ -472,6 +473,7 @@ export class Ctx implements vscode.Disposable {
       code === "stale_version" || code === "wrong_state" ? "warning" : "error",
       explanation(explained),
       offered,
+      explained.help,
     );
     if ((code === "stale_version" || code === "wrong_state") && planId !== undefined) void this.reload(planId);
   }

@@ -839,12 +839,13 @@ export interface Action {
 
 /**
  * An error in the user's words, and what mends it, the most likely first; also `data.explained` of an error. `until` is
- * when a server that takes no more requests can be asked again.
+ * when a server that takes no more requests can be asked again, `help` the address of the page about it.
  */
 export interface Explained {
   words: string;
   mends: readonly Mend[];
   until?: string;
+  help?: string;
 }
 
 /** A tool call that is being carried out. */
@@ -1081,6 +1082,7 @@ export interface PlanHead {
   task?: string;
   verdict?: string;
   pause?: string;
+  pauseHelp?: string;
   problem?: Explained;
   thought?: string;
   looked?: readonly string[];

@@ -849,6 +849,24 @@ test("a draft that failed is no result, and offers one way to try again", () => 
   expect([...root.querySelectorAll("vscode-button")].map((each) => each.textContent?.trim())).toEqual(["Try Again"]);
 });
 
+test("why a plan has failed or is paused leads to the page about it", () => {
+  const { panel } = panelOf();
+  const links = (now: Plan, more: Parameters<typeof viewOf>[1]) => {
+    const view = viewOf(now, more);
+    const root = drawn(html`${planHeader(panel, view)} ${outcome(panel, view)}`);
+    return [...root.querySelectorAll("a")].map((each) => [each.textContent, each.href]);
+  };
+  const problem = { words: "Nothing answers.", mends: [], help: "https://example.com/help#model" };
+  const failed = plan([], { status: "failed", error: { code: "x", message: "m" } });
+  const paused = plan([step("a")], { status: "paused", pauseReason: "model_unavailable" });
+  const budget = plan([step("a")], { status: "paused", pauseReason: "budget" });
+  const shown = [["Learn More", problem.help]];
+  expect(links(failed, { problem })).toEqual(shown);
+  expect(links(paused, { problem })).toEqual(shown);
+  expect(links(budget, { pause: "It is used up.", pauseHelp: problem.help })).toEqual(shown);
+  expect(links(budget, { pause: "Paused by you." })).toEqual([]);
+});
+
 test("a conflict offers both texts, and says before which steps are lost with one's own", () => {
   const conflict = { editId: "e", stepId: "a", files: [{ uri: "file:///w/a.txt", hunks: [], sha256: "5ee" }] };
   const view = viewOf(

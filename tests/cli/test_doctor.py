@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,19 @@ def test_mcp_servers_are_named_with_their_tools_or_why_they_do_not_run() -> None
         ("found", "mcp", "git, running, 12 tools  uvx mcp-server-git", ""),
         ("optional", "mcp", "box, ready to start  box", "It has ended."),
     ]
+
+
+def test_git_and_an_editor_are_found_or_it_is_said_what_they_are_for() -> None:
+    assert doctor.git("/usr/bin/git").state == "found"
+    assert "Install it" in doctor.git(None).advice
+    assert doctor.editor([sys.executable, "-w"]).found == f"{sys.executable}, for `e` at a review"
+    for command in (None, [], ["no-such-editor"]):
+        assert (doctor.editor(command).state, "Set EDITOR" in doctor.editor(command).advice) == (
+            "optional",
+            True,
+        )
+
+
+def test_what_there_is_none_of_is_told_too() -> None:
+    assert [each.found for each in doctor.mcp_servers([])] == ["no servers are set"]
+    assert [each.found for each in doctor.language_servers([])] == ["no file here needs a language server"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from rich.console import Console
 
 from planloom.cli.arguments import parsed
 from planloom.cli.remedies import WAYS_TO_A_MODEL, advice
+from planloom.cli.terminal import show
 from planloom.domain.errors import ModelCause, ModelProblem
 from planloom.view.problems import Mend, of_model
 from planloom.view.words import Words
@@ -46,6 +49,18 @@ def test_a_key_for_another_address_is_kept_for_that_one() -> None:
 def test_a_server_that_wants_to_be_left_alone_says_until_when() -> None:
     line = advice({"mends": [], "until": "2030-01-01T12:00:00Z"}, {"cause": "busy"})
     assert re.fullmatch(r"It can be asked again at \d\d:\d\d:\d\d\.", line)
+
+
+def test_the_page_about_an_error_is_a_link_by_its_short_name() -> None:
+    explained = of_model(ModelProblem(cause="slow"), None, Words("en"))._asdict()
+    hint = advice({"mends": [], "help": explained["help"]}, {}, "Do this.")
+    written, plain = io.StringIO(), io.StringIO()
+    Console(force_terminal=True, width=80, file=written).print(show.advised(hint))
+    first, second = written.getvalue().splitlines()
+    assert "Do this." in first
+    assert f"{explained['help']}\x1b\\" in second and "docs/troubleshooting.md#model-slow\x1b" in second
+    Console(width=80, file=plain).print(show.advised(hint))
+    assert plain.getvalue().split() == ["Do", "this.", "docs/troubleshooting.md#model-slow"]
 
 
 def nothing_set_up(folder: Path, **more: str) -> dict[str, str]:

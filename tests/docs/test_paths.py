@@ -62,6 +62,8 @@ def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
     for file, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", text):
         target = page.parent / file if file else page
         assert target.exists(), file
-        headings = re.findall(r"^#+ (.+)$", target.read_text("utf-8"), re.M) if heading else []
+        found = target.read_text("utf-8") if heading else ""
+        headings = re.findall(r"^#+ (.+)$", found, re.M)
         links = [re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings]
+        links += re.findall(r'^<a id="([\w-]+)"></a>$', found, re.M)
         assert not heading or heading in links, f"{file}#{heading}"

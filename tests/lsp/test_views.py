@@ -10,6 +10,7 @@ import pytest
 from planloom.domain.events import catalog as ev
 from planloom.lsp.editor import view_stream
 from planloom.service.requests import StreamDelta
+from planloom.version import DOCUMENTATION
 from tests.support.fake_application import FakeApplication, a_plan
 from tests.support.lsp_client import EXTENSION, LspClient, connected
 from tests.support.real_application import real_application
@@ -106,6 +107,7 @@ async def test_a_view_is_in_the_language_of_the_client(tmp_path: Path) -> None:
         assert failed.data["explained"] == {
             "words": "Der Plan hat sich inzwischen geändert. Sehen Sie ihn noch einmal an.",
             "mends": [],
+            "help": f"{DOCUMENTATION}/troubleshooting.md#error-stale-version",
         }
 
 

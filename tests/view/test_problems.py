@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 from planloom.domain import errors
 from planloom.domain.errors import ModelCause, ModelProblem
-from planloom.domain.plans.plan import PlanError
+from planloom.domain.plans.plan import PauseReason, PlanError
 from planloom.serving.errors import CODES
+from planloom.version import DOCUMENTATION
+from planloom.view.plan_view import view
 from planloom.view.problems import of_failure, of_model, of_plan
+from planloom.view.questions import asked, ended
+from planloom.view.states import Around, causes
 from planloom.view.words import Words
-from tests.view.test_plan_view import NOON, plan
+from tests.view.test_plan_view import NOON, plan, step
 
+PROJECT = Path(__file__).parents[2]
 EN = Words()
 FOR_TERMINALS = re.compile(r"--base-url|planloom/|`|PLANLOOM_")
 TERMINAL = "Set `planloom.model.baseUrl`, or PLANLOOM_API_KEY in the environment."
+SECTIONS = set(re.findall(r'<a id="(.+?)">', (PROJECT / "docs/troubleshooting.md").read_text("utf-8")))
 PROVIDERS = ("openai", "ollama", "editor", "")
 ADDRESS = "https://api.example.com"
+
+
+def is_a_section(page: str | None) -> bool:
+    before, _, section = (page or "").partition("#")
+    return before == f"{DOCUMENTATION}/troubleshooting.md" and section in SECTIONS
 
 
 @pytest.mark.parametrize("cause", get_args(ModelCause))
@@ -28,11 +40,11 @@ ADDRESS = "https://api.example.com"
 def test_why_a_model_cannot_be_used_is_a_sentence_with_what_mends_it(cause: ModelCause, address: str) -> None:
     for provider in PROVIDERS:
         problem = ModelProblem(cause=cause, provider=provider, address=address, model="small")
-        words, mends, _ = of_model(problem, NOON, EN)
+        words, mends, _, page = of_model(problem, NOON, EN)
         assert re.match(r"[A-Z].*\.$" if not address else r".*\.$", words)
         assert not FOR_TERMINALS.search(words.replace(ADDRESS, ""))
         assert not re.search(r" The model's server| {2}", words)
-        assert mends
+        assert mends and is_a_section(page)
 
 
 def failures() -> list[errors.PlanloomError]:
@@ -62,6 +74,7 @@ def test_every_error_has_a_sentence_of_its_own(error: errors.PlanloomError) -> N
     german, english = (of_failure(error, NOON, Words(each)).words for each in ("de", "en"))
     assert english and english != error.message
     assert german != english
+    assert is_a_section(of_failure(error, NOON, EN).help)
 
 
 def test_a_reason_of_the_editor_stands_alone() -> None:
@@ -124,13 +137,35 @@ def test_a_plan_that_failed_for_its_model_says_so_in_the_users_words(code: str) 
 
 def test_the_error_of_a_plan_that_is_about_the_plan_is_shown_as_it_is() -> None:
     failed = plan(status="failed", error=PlanError(code="invalid_plan", message="Step 1 waits for itself."))
-    assert of_plan(failed, EN) == ("Step 1 waits for itself.", (), None)
+    found = of_plan(failed, EN)
+    assert (
+        found is not None and found[:3] == ("Step 1 waits for itself.", (), None) and is_a_section(found.help)
+    )
     assert of_plan(plan(), EN) is None
 
 
 def test_a_plan_that_is_paused_for_its_model_says_why() -> None:
     problem = ModelProblem(cause="unreachable", provider="ollama")
     paused = plan(status="paused", pause_reason="model_unavailable", model_problem=problem, paused_at=NOON)
-    assert of_plan(paused, EN) == ("Ollama does not answer.", ("startOllama", "again", "models"), None)
+    found = of_plan(paused, EN)
+    assert found is not None
+    assert found[:3] == ("Ollama does not answer.", ("startOllama", "again", "models"), None)
     unknown = plan(status="paused", pause_reason="model_unavailable")
-    assert of_plan(unknown, EN) == ("The model cannot be used now.", ("again", "models"), None)
+    found = of_plan(unknown, EN)
+    assert found is not None and found[:3] == ("The model cannot be used now.", ("again", "models"), None)
+
+
+@pytest.mark.parametrize("reason", get_args(PauseReason))
+def test_a_pause_leads_to_its_section_unless_the_user_has_made_it(reason: PauseReason) -> None:
+    paused = plan(step("a"), status="paused", pause_reason=reason, model_problem=ModelProblem(cause="slow"))
+    shown = view(paused, Around(EN))
+    page = shown.problem.help if shown.problem is not None else shown.pause_help
+    assert is_a_section(page) or (reason == "user" and page is None)
+    for cause in causes(paused):
+        assert str(page) in asked(shown, cause, EN).text
+
+
+def test_a_plan_that_failed_leads_to_its_section_in_a_message() -> None:
+    failed = plan(step("a"), status="failed", error=PlanError(code="storage_failed", message="No room."))
+    _, said = ended(view(failed, Around(EN)), EN)
+    assert is_a_section(said.splitlines()[-1])

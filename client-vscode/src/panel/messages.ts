@@ -198,6 +198,7 @@ const toPanel = v.variant("kind", [
     level: v.picklist(["info", "warning", "error"]),
     message: v.string(),
     mends: v.optional(v.array(v.picklist(MENDS))),
+    help: v.optional(v.string()),
   }),
   v.strictObject({ ...kind("seen"), approvalId: v.string(), uri: v.string() }),
   v.strictObject({ ...kind("unsaved"), uris: v.array(v.string()) }),

@@ -107,8 +107,14 @@ export class PlanPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     this.post({ kind: "server", server: this.source.server });
   }
 
-  notice(level: "info" | "warning" | "error", message: string, mends: readonly Mend[] = []): void {
-    this.postWhenReady({ kind: "notice", level, message, ...(mends.length === 0 ? {} : { mends: [...mends] }) });
+  notice(level: "info" | "warning" | "error", message: string, mends: readonly Mend[] = [], help?: string): void {
+    this.postWhenReady({
+      kind: "notice",
+      level,
+      message,
+      ...(mends.length === 0 ? {} : { mends: [...mends] }),
+      ...(help === undefined ? {} : { help }),
+    });
   }
 
   async reveal(): Promise<void> {

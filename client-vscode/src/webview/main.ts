@@ -19,7 +19,7 @@ import { cards } from "./cards/cards";
 import { composer, referenceBefore, sendWhatWaited } from "./composer/composer";
 import { filledValues, templateSearch } from "./composer/templates";
 import { focused, keepFocus } from "./focus";
-import { mendButtons } from "./mends";
+import { helpLink, mendButtons } from "./mends";
 import { choiceOf } from "./plan/actions";
 import { follower } from "./plan/follower";
 import { otherPlans, resourceWaits } from "./plan/otherPlans";
@@ -236,7 +236,7 @@ function notices(): View {
   return html`<div class="notices">${panel.ui.notices.map(
     (notice) => html`<div class="banner ${notice.level}" role="alert">
       ${icon(notice.level === "error" ? "error" : notice.level === "warning" ? "warning" : "info")}
-      <span>${shown(notice.message)}</span>
+      <span>${shown(notice.message)}${helpLink(notice.help)}</span>
       ${iconButton("close", t("Dismiss"), () => panel.update(without(notice)))}
       ${mendButtons(panel, notice.mends ?? [])}
     </div>`,

@@ -5,6 +5,7 @@ import { html, nothing } from "lit";
 import { explanation, mendLabel } from "../models/mends";
 import type { PlanView } from "../plan/views";
 import type { Mend } from "../protocol";
+import { t } from "../words";
 import { icon, type Panel, shown, type View } from "./ui";
 
 /** A button for each mend; a plan that had the error goes on afterwards. */
@@ -21,10 +22,15 @@ export function mendButtons(panel: Panel, mends: readonly Mend[], planId?: strin
   </div>`;
 }
 
+/** A link to the page about an error or a pause; the editor opens it in a browser. */
+export function helpLink(page: string | null | undefined): View {
+  return page == null ? nothing : html` <a class="help" href=${page}>${t("Learn More")}</a>`;
+}
+
 /** Why a plan is paused for its model. */
 export function pausedForModel(panel: Panel, { plan, problem }: PlanView): View {
   if (problem == null) return nothing;
   return html`<div class="banner warning" id="model-problem">
-    ${icon("debug-pause")}<span>${shown(explanation(problem))}</span>${mendButtons(panel, problem.mends, plan.planId)}
+    ${icon("debug-pause")}<span>${shown(explanation(problem))}${helpLink(problem.help)}</span>${mendButtons(panel, problem.mends, plan.planId)}
   </div>`;
 }

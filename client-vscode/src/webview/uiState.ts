@@ -25,6 +25,7 @@ export interface Notice {
   level: "info" | "warning" | "error";
   message: string;
   mends?: readonly Mend[] | undefined;
+  help?: string | undefined;
 }
 
 /** A request that has no outcome yet; `notices` are those that were shown when it was sent. */

@@ -106,7 +106,7 @@ class Agent:
         except Exception as error:
             failure = errors.to_wire(error, method)
             said = problems.of_failure(error, datetime.now(UTC), Words())
-            raise RequestError(failure["code"], said.words, failure["data"]) from error
+            raise RequestError(failure["code"], said.words, failure["data"] | {"help": said.help}) from error
 
     async def new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
         """Open a session in a folder."""

@@ -82,13 +82,17 @@ def server_options(args: Namespace) -> list[str]:
     named = vars(args)
     if url := named.get("base_url"):
         _check_address(url)
-    values = {name: named.get(option) for name, option in MODEL_SETTINGS}
-    # Quoted as JSON, a name that looks like a number stays a string.
-    options = [f"{name}={json.dumps(value)}" for name, value in values.items() if value is not None]
+    options = [f"{name}={value}" for name, value in model_settings(args)]
     # A plan that a flag has approved was read by nobody, so its approval covers no command.
     unread = ["approvals.plan=none"] if named.get("yes") else []
     settings = [f"{name}={value}" for name, value in args.set]
     return [f"--setting={assignment}" for assignment in settings + options + unread]
+
+
+def model_settings(args: Namespace) -> list[tuple[str, str]]:
+    """The settings of the model that options name. Quoted as JSON, a name that looks like a number stays a string."""
+    values = {name: vars(args).get(option) for name, option in MODEL_SETTINGS}
+    return [(name, json.dumps(value)) for name, value in values.items() if value is not None]
 
 
 MODEL_SETTINGS = (("model.baseUrl", "base_url"), ("model.name", "model"), ("model.provider", "provider"))
@@ -383,6 +387,15 @@ _command(
         "--repair", action="store_true", help="check the plan ledger instead, and repair it if it is damaged"
     ),
     _option("-y", "--yes", action="store_true", help="repair the ledger without asking"),
+    _option(
+        "--report",
+        metavar="FILE",
+        nargs="?",
+        const="planloom-report.txt",
+        type=_new_file,
+        help="also write it all, without secrets and names, into a file for an issue; never over a file"
+        " (default: planloom-report.txt)",
+    ),
 )
 _command(
     "plans",

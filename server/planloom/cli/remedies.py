@@ -15,15 +15,19 @@ Problem = Mapping[str, Any]
 """Why a model cannot be used, as `ModelProblem` of the protocol; empty if it is not about a model."""
 
 
-def advice(explained: Mapping[str, Any], problem: Problem) -> str:
-    """What to do, the most likely first, a line for each; empty if there is nothing to say."""
+def advice(explained: Mapping[str, Any], problem: Problem, hint: str | None = None) -> str:
+    """What to do, the most likely first, a line for each, at last the page about it; empty if there is nothing to say.
+
+    `hint` is the server's own advice, where nothing mends the error.
+    """
     mends: Sequence[str] = explained.get("mends") or ()
     if problem.get("cause") == "none":
-        return WAYS_TO_A_MODEL
-    lines = [_WAYS[each](problem) for each in mends if each in _WAYS]
+        lines = [WAYS_TO_A_MODEL]
+    else:
+        lines = [_WAYS[each](problem) for each in mends if each in _WAYS]
     if until := explained.get("until"):
         lines.insert(0, f"It can be asked again at {datetime.fromisoformat(until).astimezone():%H:%M:%S}.")
-    return "\n".join(lines)
+    return "\n".join(filter(None, (*(lines or (hint,)), explained.get("help"))))
 
 
 def _key(problem: Problem) -> str:

@@ -547,7 +547,7 @@ class RequestRun:
         detail = str(event.get("detail") or "")
         if not self._screen.problem(self.view):
             why = self.view.get("pause") or detail or f"The plan paused: {event.get('reason')}."
-            self._screen.failure(why, None)
+            self._screen.failure(why, self.view.get("pauseHelp"))
         choice = await self._ask(self._person.pause(self.view))
         if not self._flags.terminal:
             self._screen.note("The plan goes on (--yes).")

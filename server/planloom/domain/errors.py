@@ -101,6 +101,8 @@ class UnknownThing(PlanloomError):
 class PlanElsewhere(UnknownThing):
     """The plan belongs to a workspace with other folders, which are named as a person knows them."""
 
+    code = "unknown_plan"
+
     def __init__(self, plan_id: PlanId, folders: Sequence[str]) -> None:
         super().__init__("plan", plan_id)
         self.message = f"This plan works in {', '.join(folders) or 'no folder'}."
@@ -192,6 +194,8 @@ class ModelFailed(PlanloomError):
 
 class ContextOverflow(ModelFailed):
     """The prompt cannot fit the model's context, even when compacted."""
+
+    code = "context_overflow"
 
     def __init__(self, message: str, *, hint: str | None = None, details: Json = None) -> None:
         super().__init__("context_overflow", message, hint=hint)

@@ -76,11 +76,12 @@ def pause(plan: Plan, t: Words) -> str | None:
         return None
     detail = plan.pause_detail or ""
     # That sentence names the files and what to do.
-    words = "" if reason == "unsaved_files" and detail else _pause_words(reason, t)
+    words = "" if reason == "unsaved_files" and detail else pause_words(reason, t)
     return f"{words} {detail}".strip()
 
 
-def _pause_words(reason: PauseReason, t: Words) -> str:
+def pause_words(reason: PauseReason, t: Words) -> str:
+    """Why a plan is paused, without what is particular to it."""
     match reason:
         case "user":
             return t("Paused by you.")

@@ -122,6 +122,7 @@ class PlanView(NamedTuple):
     task: str | None
     verdict: str | None
     pause: str | None
+    pause_help: str | None
     problem: Explained | None
     thought: str | None
     looked: tuple[str, ...]
@@ -183,6 +184,7 @@ def view(plan: Plan, around: Around) -> PlanView:
         task=figures.task(plan, t),
         verdict=figures.verdict(plan, t),
         pause=figures.pause(plan, t) if decisions == 0 else None,
+        pause_help=_pause_help(plan) if decisions == 0 else None,
         problem=problems.of_plan(plan, t),
         thought=_thought(plan, around),
         looked=plan.last_draft.looked if plan.status == "draft" and plan.last_draft is not None else (),
@@ -206,6 +208,13 @@ def view(plan: Plan, around: Around) -> PlanView:
         actions=tuple(each for each in offered if each.step_id is None),
         steps=shown,
     )
+
+
+def _pause_help(plan: Plan) -> str | None:
+    """The page about a pause; None of one that the user has made, or whose problem has a page of its own."""
+    if plan.status != "paused" or plan.pause_reason in (None, "user", "model_unavailable"):
+        return None
+    return problems.help_of("pause", plan.pause_reason)
 
 
 def _left(plan: Plan, t: Words) -> tuple[NotDone, ...]:

@@ -1,5 +1,7 @@
 """Errors in the user's words: a sentence for each code and each reason why a model cannot be used, and what mends it.
 
+The section of docs/troubleshooting.md about each says more; a test checks that none is missing.
+
 The message of an error is for logs and programs. It is shown only where it names what the user has to find.
 """
 
@@ -13,6 +15,7 @@ from planloom.domain.errors import FilesRefused, ModelFailed, ModelProblem, Plan
 from planloom.domain.plans.plan import Plan, PlanError
 from planloom.domain.values import Json
 from planloom.models.port import Restarted
+from planloom.version import DOCUMENTATION
 from planloom.view.words import Words
 
 Mend = Literal[
@@ -46,12 +49,21 @@ _LISTED: Final = 6
 class Explained(NamedTuple):
     """An error in the user's words, and what mends it, the most likely first.
 
-    `until` is when a server that takes no more requests can be asked again.
+    `until` is when a server that takes no more requests can be asked again, `help` the address of the page about it.
     """
 
     words: str
     mends: tuple[Mend, ...] = ()
     until: datetime | None = None
+    help: str | None = None
+
+
+HelpKind = Literal["error", "model", "pause"]
+
+
+def help_of(kind: HelpKind, name: str) -> str:
+    """The address of the section about an error code, a cause for which a model cannot be used, or a pause."""
+    return f"{DOCUMENTATION}/troubleshooting.md#{kind}-{name.replace('_', '-')}"
 
 
 def of_wait(wait: Restarted, t: Words) -> str:
@@ -68,14 +80,14 @@ def of_wait(wait: Restarted, t: Words) -> str:
 def of_failure(error: BaseException, now: datetime, t: Words) -> Explained:
     """Why a request has failed."""
     if not isinstance(error, PlanloomError):
-        return _of_code("internal", "", t)
+        return of_code("internal", "", t)
     if error.code == "model_unavailable":
         return of_model(error.problem if isinstance(error, ModelFailed) else None, now, t)
     if isinstance(error, FilesRefused):
-        return Explained(error.message, ())
+        return Explained(error.message, help=help_of("error", error.code))
     lines = _problems(error.details, t)
-    words, mends, _ = _of_code(error.code, "" if lines else error.message, t)
-    return Explained("\n".join((words, *lines)), mends)
+    found = of_code(error.code, "" if lines else error.message, t)
+    return found._replace(words="\n".join((found.words, *lines)))
 
 
 def of_plan(plan: Plan, t: Words) -> Explained | None:
@@ -103,24 +115,27 @@ def _of_review(plan: Plan, problem: ModelProblem, t: Words) -> Explained | None:
             "{0} steps need a language model, and the plan will pause there.",
         )
     why = t("None is set up.") if problem.cause == "none" else found.words
-    return Explained(f"{effect} {why}", found.mends)
+    return Explained(f"{effect} {why}", found.mends, help=found.help)
 
 
 def _of_plan_error(error: PlanError, at: datetime | None, t: Words) -> Explained:
     if error.code == "model_unavailable":
         return of_model(error.model_problem, at, t)
-    return _of_code(error.code, error.message, t) if error.code in _OF_MODEL else Explained(error.message)
+    if error.code in _OF_MODEL:
+        return of_code(error.code, error.message, t)
+    return Explained(error.message, help=help_of("error", error.code))
 
 
 def of_model(problem: ModelProblem | None, at: datetime | None, t: Words) -> Explained:
     """Why a model cannot be used; `at` is when it was asked."""
     if problem is None:
-        return Explained(t("The model cannot be used now."), ("again", "models"))
+        why = t("The model cannot be used now.")
+        return Explained(why, ("again", "models"), help=help_of("error", "model_unavailable"))
     words, mends = _of_cause(problem, t)
     if problem.said:
         words = f"{words} {t('It said: {0}', problem.said)}"
     until = at + timedelta(seconds=problem.wait_seconds) if at and problem.wait_seconds else None
-    return Explained(words, mends, until)
+    return Explained(words, mends, until, help_of("model", problem.cause))
 
 
 def _of_cause(problem: ModelProblem, t: Words) -> tuple[str, tuple[Mend, ...]]:
@@ -189,10 +204,11 @@ def _of_cause(problem: ModelProblem, t: Words) -> tuple[str, tuple[Mend, ...]]:
             assert_never(problem.cause)
 
 
-def _of_code(code: str, message: str, t: Words) -> Explained:
+def of_code(code: str, message: str, t: Words) -> Explained:
     """The sentence for a code; `message` follows where the sentence ends with a colon."""
     words, mends = _sentence(code, t)
-    return Explained(f"{words} {message}".strip() if not words or words.endswith(":") else words, mends)
+    words = f"{words} {message}".strip() if not words or words.endswith(":") else words
+    return Explained(words, mends, help=help_of("error", code))
 
 
 def _sentence(code: str, t: Words) -> tuple[str, tuple[Mend, ...]]:

@@ -76,7 +76,8 @@ def ended(shown: PlanView, t: Words) -> tuple[Level, str]:
         t("Not allowed: {0}.", denied) if denied else "",
     ]
     left = [f"{each.number}. {each.description}: {each.why}" for each in shown.left]
-    return level, "\n".join([" ".join(filter(None, parts)), *left])
+    help_page = [shown.problem.help] if shown.problem is not None and shown.problem.help else []
+    return level, "\n".join([" ".join(filter(None, parts)), *left, *help_page])
 
 
 def one_by_one(cause: Cause) -> Sequence[Cause]:
@@ -128,6 +129,7 @@ def _lines(shown: PlanView, cause: Cause, t: Words) -> Iterator[str | None]:
         case _:
             yield t("Planloom has paused “{0}”.", title(shown.plan))
             yield shown.pause if shown.problem is None else shown.problem.words
+            yield shown.pause_help if shown.problem is None else shown.problem.help
 
 
 def _review(shown: PlanView, t: Words) -> Iterator[str]:

@@ -9,7 +9,7 @@ import type { PlanView } from "../../plan/views";
 import type { Attachment, Plan, UserMessage } from "../../protocol";
 import { t, timeOfDay } from "../../words";
 import { textForm } from "../fields";
-import { mendButtons, pausedForModel } from "../mends";
+import { helpLink, mendButtons, pausedForModel } from "../mends";
 import { plain } from "../text/hiddenCharacters";
 import { focusSoon, icon, linkButton, menu, type Panel, shown, type View } from "../ui";
 import { composed } from "../uiState";
@@ -195,7 +195,9 @@ function pause(panel: Panel, view: PlanView): View {
   const { plan, pause: why } = view;
   if (plan.status === "paused" && plan.pauseReason === "model_unavailable" && view.decisions === 0)
     return pausedForModel(panel, view);
-  return why == null ? nothing : html`<p class="banner">${icon("debug-pause")}<span>${shown(why)}</span></p>`;
+  return why == null
+    ? nothing
+    : html`<p class="banner">${icon("debug-pause")}<span>${shown(why)}${helpLink(view.pauseHelp)}</span></p>`;
 }
 
 function rejectForm(panel: Panel, { planId }: Plan): View {

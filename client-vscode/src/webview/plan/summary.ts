@@ -6,7 +6,7 @@ import { explanation } from "../../models/mends";
 import type { PanelState, PlanView } from "../../plan/views";
 import type { ChangedFile, RanCommand } from "../../protocol";
 import { plural, t } from "../../words";
-import { mendButtons } from "../mends";
+import { helpLink, mendButtons } from "../mends";
 import { CHANGE_LETTER, pathOf } from "../text/format";
 import { plain } from "../text/hiddenCharacters";
 import { markdownView } from "../text/markdownView";
@@ -56,7 +56,7 @@ function error(panel: Panel, { plan, problem }: PlanView): View {
   if (plan.error == null || problem == null) return nothing;
   const raw = plan.error.rawText;
   return html`<section class="card failure" aria-label=${t("Why the plan failed")}>
-    <h3>${icon("error")}<span class="grow">${shown(explanation(problem))}</span></h3>
+    <h3>${icon("error")}<span class="grow">${shown(explanation(problem))}${helpLink(problem.help)}</span></h3>
     ${raw == null ? nothing : html`<details><summary>${t("What the model wrote")}</summary><pre>${shown(raw)}</pre></details>`}
     ${mendButtons(panel, problem.mends, plan.planId)}
   </section>`;

@@ -151,7 +151,7 @@ def _server_error(error: RpcError) -> ServerError:
     return ServerError(
         str(fields.get("message") or error.message),
         code=str(fields.get("code") or error.code or "internal"),
-        hint=advice(explained, problem) or fields.get("hint"),
+        hint=advice(explained, problem, fields.get("hint")) or None,
         details=details,
         words=str(explained.get("words") or "") if problem else "",
     )

@@ -471,6 +471,7 @@ class PlanView(TypedDict, total=False):
     partly: bool
     progress: Progress
     pause: str
+    pauseHelp: str
     problem: Json
     thought: str
     perspectives: list[Json]

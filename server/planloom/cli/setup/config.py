@@ -46,15 +46,15 @@ def config(args: Namespace) -> int:
 
 
 def _show() -> int:
-    sources, problem = _sources()
+    found, problem = sources()
     path = user_file()
     show.say(f"{path}{'' if path.exists() else '  (there is no such file yet)'}", "bold")
-    resolved = resolve(sources)
+    resolved = resolve(found)
     defaults = _values(Settings())
     changed = {name: value for name, value in _values(resolved.settings).items() if value != defaults[name]}
     for name, value in changed.items():
-        where = variable_of(name) if source_of(sources, name) == "environment" else path.name
-        show.say(f"  {name} = {_written(value)}  ({where})")
+        where = variable_of(name) if source_of(found, name) == "environment" else path.name
+        show.say(f"  {name} = {written(value)}  ({where})")
     if not changed:
         show.say("  Every setting has its default.")
     problems = [
@@ -68,9 +68,9 @@ def _show() -> int:
 
 
 def _get(name: str) -> int:
-    sources, _ = _sources()
-    value = _values(resolve(sources).settings)[name]
-    sys.stdout.write(f"{value if isinstance(value, str) else _written(value)}\n")
+    found, _ = sources()
+    value = _values(resolve(found).settings)[name]
+    sys.stdout.write(f"{value if isinstance(value, str) else written(value)}\n")
     return DONE
 
 
@@ -88,14 +88,14 @@ def _set(name: str, text: str | None) -> int:
     except (OSError, ValueError) as error:
         show.say(f"{user_file()} cannot be changed: {error}", "bold red", stderr=True)
         return FAILED
-    what = "has its default again" if value is None else f"is {_written(value)}"
+    what = "has its default again" if value is None else f"is {written(value)}"
     show.say(f"{name} {what}, in {user_file()}.")
     if (variable := variable_of(name)) in os.environ:
         show.say(f"{variable} is set in the environment, and counts instead where it is.", "yellow")
     return DONE
 
 
-def _sources() -> tuple[dict[Source, Any], str | None]:
+def sources() -> tuple[dict[Source, Any], str | None]:
     """The user's own sources, and the problem of the file."""
     values, problem = from_user_file(user_file())
     if not isinstance(values, dict):
@@ -117,5 +117,6 @@ def _values(settings: Settings) -> dict[str, Any]:
     return dict(dotted(settings.model_dump(by_alias=True)))
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
+    """A value as it is written in the file."""
     return json.dumps(value, ensure_ascii=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import time
 from argparse import Namespace
@@ -19,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planloom.cli.answers import reported
+from planloom.cli.arguments import model_settings
 from planloom.cli.client.connection import ServerError, ServerLost
 from planloom.cli.client.messages import Json
 from planloom.cli.client.model_memory import decisions
@@ -28,10 +30,11 @@ from planloom.cli.exit_codes import DONE, FAILED
 from planloom.cli.plain import visible
 from planloom.cli.remedies import WAYS_TO_A_MODEL, advice
 from planloom.cli.setup.models import is_used, language_models, name_of, not_listed
-from planloom.cli.terminal import show
+from planloom.cli.terminal import keyboard, show
 from planloom.cli.terminal.keyboard import EndOfInput, forget_typed, read_line
 from planloom.domain.text.counted import counted
 from planloom.providers import OWN_PROXY, TUNNELS
+from planloom.user_folders import state_folder
 
 if TYPE_CHECKING:
     from planloom.service.repair import Examined
@@ -71,11 +74,15 @@ async def doctor(process: Server, args: Namespace) -> int:
     findings = [
         python(sys.version_info[:3]),
         *packages(),
+        git(shutil.which("git")),
+        editor(keyboard.editor_command()),
         *proxy(os.environ),
         *(workspace(folder, decisions().is_trusted) for folder in folders),
     ]
     findings += await _ask_server(process, [folder for folder in folders if folder.is_dir()], needed)
     show.console().print(_table(findings))
+    if args.report is not None and not _written(args, findings):
+        return FAILED
     missing = sum(finding.state == "missing" for finding in findings)
     if missing:
         show.say(f"{missing} {'thing is' if missing == 1 else 'things are'} missing.", "bold red")
@@ -112,6 +119,25 @@ def packages() -> Iterator[Finding]:
     yield from missing or [
         Finding("found", "packages", f"planloom {metadata.version('planloom')}, {count} packages")
     ]
+
+
+def git(path: str | None) -> Finding:
+    """The program with which the workspace's changes are read."""
+    if path is None:
+        return Finding(
+            "optional", "git", "not found", "Install it: without it no plan knows what has changed, or when."
+        )
+    return Finding("found", "git", path)
+
+
+def editor(command: Sequence[str] | None) -> Finding:
+    """The program in which a plan or a change is edited at a terminal."""
+    if not command or shutil.which(command[0]) is None:
+        found = f"{command[0]} is not found" if command else "none"
+        return Finding(
+            "optional", "editor", found, "Set EDITOR to one: `e` at a review opens the plan in it."
+        )
+    return Finding("found", "editor", f"{command[0]}, for `e` at a review")
 
 
 def proxy(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -177,6 +203,8 @@ def commands(held_to: Json) -> Finding:
 
 def language_servers(listed: Sequence[Json]) -> Iterator[Finding]:
     """The language servers that judge changes before they are made, and how to get one where there is none."""
+    if not listed:
+        yield Finding("found", "languages", "no file here needs a language server")
     for each in listed:
         name, state, why = each.get("name") or "?", each.get("state") or "", each.get("why") or ""
         if state == "missing":
@@ -189,6 +217,8 @@ def language_servers(listed: Sequence[Json]) -> Iterator[Finding]:
 
 def mcp_servers(listed: Sequence[Json]) -> Iterator[Finding]:
     """The user's MCP servers, which were started to see whether each runs."""
+    if not listed:
+        yield Finding("found", "mcp", "no servers are set")
     for each in listed:
         name, state, why = each.get("name") or "?", each.get("state") or "", each.get("why") or ""
         is_well = state == "running"
@@ -262,6 +292,26 @@ async def _ask_server(process: Server, folders: Sequence[Path], model_needed: bo
     except ServerLost as error:
         findings.append(Finding("missing", "server", str(error), error.tail))
     return findings
+
+
+def _written(args: Namespace, findings: Sequence[Finding]) -> bool:
+    """Write the report; False if that failed, which is said."""
+    # Imported here, with pydantic, which nothing else of this command needs.
+    from planloom.cli.setup.report import report
+
+    log = next(
+        (Path(each.found) for each in findings if each.subject == "log"), state_folder() / "planloom.log"
+    )
+    settings = [*args.set, *model_settings(args)]
+    try:
+        args.report.write_text(report(findings, args.workspace, settings, log), encoding="utf-8")
+    except OSError as error:
+        show.say(f"The report cannot be written: {error}.", "bold red")
+        return False
+    show.say(
+        f"The report is in {args.report}. It holds no keys and no names of files; read it before you send it."
+    )
+    return True
 
 
 def _message(level: str, message: str) -> Finding:

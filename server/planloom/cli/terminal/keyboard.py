@@ -170,7 +170,7 @@ def forget_typed() -> None:
 
 async def edit_text(text: str, suffix: str) -> str:
     """The text as the person edited it in their editor. Raises EditorFailed."""
-    if (command := _editor()) is None:
+    if (command := editor_command()) is None:
         raise EditorFailed("There is no editor: set EDITOR to one.")
     # Ctrl-C is for the editor; an ignored signal would be ignored there, too.
     before = signal.signal(signal.SIGINT, lambda *_: None)
@@ -181,7 +181,7 @@ async def edit_text(text: str, suffix: str) -> str:
         signal.signal(signal.SIGINT, before)
 
 
-def _editor() -> list[str] | None:
+def editor_command() -> list[str] | None:
     """The command of `$VISUAL` or `$EDITOR`, else of an editor that is there."""
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from planloom.cli.client.views import present_uri
 from planloom.cli.plain import one_line, visible
 from planloom.domain.text.counted import counted
 from planloom.domain.text.hidden_characters import plain_spaces
+from planloom.version import DOCUMENTATION
 from planloom.view.figures import rule_words
 from planloom.view.words import Words
 from planloom.workspace.paths.uris import to_path
@@ -60,6 +62,7 @@ CHANGE_STYLES = {
 }
 
 
+_PAGE = re.compile(rf"{re.escape(DOCUMENTATION)}/([\w./#-]+)")
 _CHECKS = {"file_exists": "file exists", "file_contains": "file contains", "no_new_errors": "no new errors"}
 """The words before what a check names, where that does not say what is checked."""
 
@@ -321,7 +324,17 @@ def failure(console: Console, message: str, hint: str | None, details: Any = Non
     for problem in problems(details, message):
         console.print(Text(f"  {problem}", "red"))
     if hint:
-        console.print(Padding(Text(visible(hint), "yellow"), (0, 0, 0, 2)))
+        console.print(advised(hint))
+
+
+def advised(hint: str) -> RenderableType:
+    """What to do about an error. The page about it is a link by its short name, which also finds it by hand."""
+    text = Text(style="yellow")
+    for number, part in enumerate(_PAGE.split(visible(hint))):
+        text.append(
+            f"docs/{part}" if number % 2 else part, f"dim link {DOCUMENTATION}/{part}" if number % 2 else ""
+        )
+    return Padding(text, (0, 0, 0, 2))
 
 
 def problems(details: Any, message: str = "") -> list[str]:

@@ -121,11 +121,13 @@ def _step(shown: StepView) -> Table:
     return show.step_line(shown, shown["sign"], note or "")
 
 
-def _waiting(view: PlanView) -> Iterator[Text]:
+def _waiting(view: PlanView) -> Iterator[RenderableType]:
     """The matters that an open plan waits for, and the command that goes on with it."""
     plan = view["plan"]
     if not view.get("problem") and (pause := view.get("pause") or plan.get("pauseDetail")):
         yield Text(visible(pause), "yellow")
+        if view.get("pauseHelp"):
+            yield show.advised(view["pauseHelp"])
     pending = plan.get("pending") or {}
     for question in pending.get("questions") or []:
         yield Text.assemble(("? ", "bold magenta"), visible(question["question"]))

@@ -98,7 +98,7 @@ def problem_of(view: PlanView) -> tuple[str, str] | None:
 def _problem_lines(view: PlanView) -> Iterator[RenderableType]:
     if (problem := problem_of(view)) is not None:
         yield Text(visible(problem[0]), "bold yellow")
-        yield Padding(Text(visible(problem[1]), "yellow"), (0, 0, 0, 2))
+        yield show.advised(problem[1])
 
 
 def used_lines(view: PlanView) -> Iterator[Text]:

@@ -25,12 +25,13 @@ class Action(Wire):
 class Explained(Wire):
     """An error in the user's words, and what mends it, the most likely first; also `data.explained` of an error.
 
-    `until` is when a server that takes no more requests can be asked again.
+    `until` is when a server that takes no more requests can be asked again, `help` the address of the page about it.
     """
 
     words: str
     mends: tuple[Mend, ...]
     until: Maybe[Time] = None
+    help: Maybe[str] = None
 
 
 class OpenCall(Wire):
@@ -287,6 +288,7 @@ class PlanHead(Wire):
     task: Maybe[str] = None
     verdict: Maybe[str] = None
     pause: Maybe[str] = None
+    pause_help: Maybe[str] = None
     problem: Maybe[Explained] = None
     thought: Maybe[str] = None
     looked: MaybeMany[str] = None
