@@ -207,6 +207,12 @@ _ERRORS: Final[Mapping[str, Section]] = {
         "Open the folder that holds it as a workspace of its own. [security.md](security.md) says what is never"
         " touched.",
     ),
+    "planner_failed": Section(
+        "The planner of a package has failed",
+        "`planning.planner` names a planner that no enabled package brings, that ended with an error, or whose plan"
+        " cannot be carried out.",
+        "`planloom doctor` says how each package is. Without `planning.planner` Planloom plans by itself.",
+    ),
     "reference_unresolved": Section(
         "What the request refers to was not found",
         "No `@path` or `@name` in it leads to a file or a symbol, or one leads to several.",
