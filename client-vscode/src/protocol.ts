@@ -276,7 +276,7 @@ export interface Judged {
 /**
  * What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder. With
  * `server`, the command is a call of that MCP server's tool, with its arguments; with `package` of the tool of a
- * package that the user has enabled.
+ * package that the user has enabled. `mayHaveRun`: the very same was cut off by a crash, so only a person says yes.
  */
 export interface Approval {
   approvalId: string;
@@ -300,6 +300,7 @@ export interface Approval {
   host?: string;
   planChanges?: readonly PlanChange[];
   goesOn?: boolean;
+  mayHaveRun?: boolean;
   judged?: Judged;
 }
 

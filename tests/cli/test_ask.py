@@ -46,6 +46,14 @@ def test_yes_allows_writes(approval: Any, flags: Flags) -> None:
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
+async def test_what_may_have_run_is_made_again_by_a_person_alone(flags: Flags) -> None:
+    approval: Any = MORE["a fetch"] | {"effect": "execute", "command": "sh publish.sh", "mayHaveRun": True}
+    assert verdict_by_flags(approval, flags) is None
+    with pytest.raises(Leave):
+        await NonInteractive(yes=flags.yes).approval(approval, [])
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=str)
 @pytest.mark.parametrize("approval", MORE.values(), ids=MORE)
 def test_dangerous_things_need_yes_commands(approval: Any, flags: Flags) -> None:
     verdict = verdict_by_flags(approval, flags)

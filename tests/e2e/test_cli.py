@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +17,7 @@ import pytest
 
 from tests.support import command_line
 from tests.support.command_line import AtTerminal, Finished
+from tests.support.descendants import descendants, is_running
 from tests.support.model_server import model_process
 
 pytestmark = pytest.mark.process
@@ -147,6 +152,41 @@ def test_a_plan_that_nobody_has_read_covers_no_command(work: Path) -> None:
     ended = planloom(work, "run", "1. Create folder data\n2. Run `touch data/ran`", "--yes")
     assert "--yes-commands" in ended.out
     assert (work / "data").is_dir() and not (work / "data/ran").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the server of a process in /proc")
+def test_a_command_that_a_kill_has_cut_off_is_run_again_by_no_flag(work: Path) -> None:
+    text = '1. Run `echo ran >> ran.log; test -e go || sleep 60`\n2. Create file b.txt with content "b"'
+    flags = ["--yes", "--yes-commands", "--workspace", str(work)]
+    begun = subprocess.Popen(
+        command_line.command(work.parent, ["run", text, *flags], None),
+        env=command_line.environment(**own_state(work)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until = time.monotonic() + command_line.SECONDS
+    while not (work / "ran.log").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    everything = [begun.pid, *descendants(begun.pid)]
+    for each in everything:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+    begun.wait()
+    while any(map(is_running, everything)) and time.monotonic() < until:
+        time.sleep(0.02)
+    (work / "go").touch()
+    left = command_line.run(work.parent, ["resume", *flags], cold=True, **own_state(work))
+    assert left.code == 4 and "may have run already" in left.out
+    assert (work / "ran.log").read_text() == "ran\n" and not (work / "b.txt").exists()
+    with contextlib.closing(
+        AtTerminal(work.parent, ["resume", "--workspace", str(work)], None, **own_state(work))
+    ) as terminal:
+        terminal.wait_for("may have run already")
+        terminal.type("y")
+        terminal.wait_for("2 of 2 steps done")
+    assert (work / "ran.log").read_text() == "ran\nran\n" and (work / "b.txt").read_text() == "b"
 
 
 def test_a_protected_name_needs_more_than_yes(work: Path) -> None:

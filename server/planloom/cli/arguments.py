@@ -283,7 +283,9 @@ _VALUES = _option(
 _TRUST = _option("--trust", action="store_true", help="trust the folder in this run, without asking")
 _YES = _option("-y", "--yes", action="store_true", help="approve the plan and its writes")
 _YES_COMMANDS = _option(
-    "--yes-commands", action="store_true", help="also allow commands, web pages, deletes and protected names"
+    "--yes-commands",
+    action="store_true",
+    help="also allow commands, web pages, deletes and protected names, but not again what a crash has cut off",
 )
 _PLAN = _option("plan", metavar="PLAN", nargs="?", help="the beginning of its id (default: the newest plan)")
 _EVENTS = _option(

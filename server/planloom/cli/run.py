@@ -429,8 +429,10 @@ class RequestRun:
             verdict = ask.Verdict("deny", "The changes could not be shown.")
         else:
             by_flags = ask.verdict_by_flags(approval, self._flags)
-            if by_flags is not None:
+            if by_flags is not None or not self._flags.terminal:
+                # Nobody else shows it.
                 self._screen.approval(approval, diffs)
+            if by_flags is not None:
                 self._screen.note(_flags_sentence(approval, by_flags))
                 verdict = by_flags
             else:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from planloom.domain.errors import StorageFailed
-from planloom.storage.leases import LEASE_SECONDS, runs
+from planloom.running_process import is_running
+from planloom.storage.leases import LEASE_SECONDS
 
 _RENEWED_SECONDS = LEASE_SECONDS / 3
 _SETTLED_SECONDS = 0.2
@@ -138,7 +139,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 def _is_fresh(path: Path, found: dict[str, Any] | None) -> bool:
     """Whether the holder is alive: one of this machine by its process, others by the age of the file."""
     one_server = found is not None and found["holder"] == f"{_machine()} {found['pid']}"
-    if one_server and found is not None and not runs(int(found["pid"])):
+    if one_server and found is not None and not is_running(int(found["pid"])):
         return False
     probe = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     try:

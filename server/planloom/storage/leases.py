@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from typing import NamedTuple
 
 from planloom.domain.errors import OwnedElsewhere
+from planloom.running_process import is_running
 
 LEASE_SECONDS = 15.0
 """How long a lease is valid after its last renewal; its holder renews it three times as often."""
@@ -36,17 +35,4 @@ def alive(pid: int, renewed: float) -> bool:
     `renewed` is a time of the machine's monotonic clock, which all processes share and nobody can set. A time in
     the future is from before a reboot, so its process is gone.
     """
-    return 0 <= time.monotonic() - renewed <= LEASE_SECONDS and runs(pid)
-
-
-def runs(pid: int) -> bool:
-    """Whether there is a process of this id; always True on Windows, which cannot be asked."""
-    if sys.platform == "win32":  # Signal 0 would end the process there.
-        return True
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    return 0 <= time.monotonic() - renewed <= LEASE_SECONDS and is_running(pid)

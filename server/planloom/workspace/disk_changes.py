@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from planloom.domain.safety.protected import folded
 from planloom.domain.text.positions import FileProtection
+from planloom.running_process import is_running
 from planloom.workspace.disk import (
     NO_FOLLOW,
     ConfinedPath,
@@ -253,25 +254,12 @@ def remove_leftovers(folder: ConfinedPath) -> None:
     with contextlib.suppress(OSError):
         for name in [entry.name for entry in folder.path.iterdir()]:
             ours = _LEFTOVER.fullmatch(name)
-            if ours is None or is_alive(int(ours[1])):
+            if ours is None or is_running(int(ours[1])):
                 continue
             with open_parent(ConfinedPath(folder.root, (*folder.names, name))) as (here, handle):
                 found = os.lstat(here, dir_fd=handle)
                 if stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid():
                     os.unlink(here, dir_fd=handle)
-
-
-def is_alive(process: int) -> bool:
-    """Whether a process may still run; True if unknown."""
-    if sys.platform == "win32":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _beside(name: str, folder: int | None, ending: Literal["tmp", "moving"]) -> str:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from planloom.domain.values import Uri
+from planloom.running_process import is_running
 from planloom.workspace.disk import TEXT_LIMIT
-from planloom.workspace.disk_changes import is_alive
 from planloom.workspace.editor import EditorSilent, FileThere
 from planloom.workspace.paths.roots import Root, root_at
 from planloom.workspace.paths.uris import child, is_file, normalized, relative
@@ -189,5 +189,5 @@ def _remove_left_over() -> None:
     """Remove the mirrors of servers that were killed."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(ValueError):
-            if not is_alive(int(left.name.removeprefix(_PREFIX).partition("-")[0])):
+            if not is_running(int(left.name.removeprefix(_PREFIX).partition("-")[0])):
                 shutil.rmtree(left, ignore_errors=True)

@@ -119,6 +119,7 @@ class Approval(TypedDict, total=False):
     host: str
     planChanges: list[Json]
     goesOn: bool
+    mayHaveRun: bool
     judged: Json
 
 

@@ -131,9 +131,11 @@ def verdict_by_flags(approval: Approval, flags: Flags) -> Verdict | None:
     """The answer of the flags to an approval; None leaves it to the person at the terminal.
 
     A command gets no more than the settings and the workspace's git folder: no network that it asks for, nothing
-    outside. No flag lets one run without confinement, or keeps what one wrote in protected names: nobody knew of that
-    when the flag was given.
+    outside. No flag lets one run without confinement, or keeps what one wrote in protected names, or makes a call again
+    that a crash has cut off: nobody knew of that when the flag was given.
     """
+    if approval.get("mayHaveRun"):
+        return None
     if approval.get("tool") == "run_command" and approval.get("effect") == "write":
         return None if flags.terminal else Verdict("deny", _UNSEEN)
     confinement = approval.get("confinement")
@@ -212,7 +214,10 @@ class NonInteractive:
     async def typed(self) -> str:
         raise Leave
 
-    async def approval(self, _approval: Approval, _diffs: Sequence[DiffResult], /) -> Verdict:
+    async def approval(self, approval: Approval, _diffs: Sequence[DiffResult], /) -> Verdict:
+        if approval.get("mayHaveRun"):
+            # Whoever comes can look whether its effect is there; a denial would leave the step out for ever.
+            raise Leave
         return Verdict("deny", "There is no terminal to ask at.")
 
     async def approvals(self, _listed: Sequence[Approval], /) -> Sequence[Verdict] | None:

@@ -73,6 +73,7 @@ class Approval(Value):
     `confinement` is what a command gets, and what the user may choose instead; `rules` are those by which it can be
     allowed for the plan or in its workspace folder. `listed`: it is asked with others.
     With `server`, the command is a call of that MCP server's tool, with `package` of that package's.
+    `may_have_run`: a crash has cut the very same off, so that its effect may be there already.
     `url` is an address exactly as it is going to be used, `host` its host and how people write it. With
     `plan_changes` it is about the steps still to come, and has no files. `goes_on`: it is about nothing but whether the
     plan goes on. `judged` is what language servers say of the changes, as advice; None if nobody judges such files.
@@ -99,6 +100,7 @@ class Approval(Value):
     host: str | None = None
     plan_changes: tuple[PlanChange, ...] = ()
     goes_on: bool | None = None
+    may_have_run: bool | None = None
     judged: Judged | None = None
 
     @property

@@ -377,6 +377,7 @@ class StepCommands:
             abilities=has,
             scripts=scripts,
             again=again,
+            may_have_run=self._ran_before(args) not in (None, _QUESTION, _ENDED),
             changed=tuple(script.name for script in scripts.files if script.name in changed),
             folder_id=folder_id,
             git=git,

@@ -52,7 +52,8 @@ def folder_id_of(folder: Path) -> FolderId | None:
 class CommandProposal(NamedTuple):
     """A command that a step wants to run.
 
-    `again` says why the user is asked about it once more. `changed` are those of its scripts that the plan has
+    `again` says why the user is asked about it once more: if it `may_have_run`, it was cut off before.
+    `changed` are those of its scripts that the plan has
     changed. `folder_id` is that of the folder in which it runs. `abilities` are what this machine can hold it to.
     `git` is the git folder that it can be allowed to change. It has failed in this step before for want of what it
     `lacked`, as it seems.
@@ -65,6 +66,7 @@ class CommandProposal(NamedTuple):
     abilities: Abilities
     scripts: CommandScripts = CommandScripts(())
     again: str | None = None
+    may_have_run: bool = False
     changed: tuple[str, ...] = ()
     folder_id: FolderId | None = None
     git: str | None = None
@@ -138,6 +140,7 @@ def command_approval(proposal: CommandProposal, approval_id: ApprovalId) -> Appr
         cwd=command.folder or ".",
         confinement=confinement_request(command.confinement, proposal.needed, proposal.abilities),
         rules=tuple(CommandRule(words).text for words in offered_words(proposal.parts)),
+        may_have_run=proposal.may_have_run or None,
     )
 
 

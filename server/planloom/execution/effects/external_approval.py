@@ -37,7 +37,7 @@ class CalledTool(NamedTuple):
 class ExternalProposal(NamedTuple):
     """A call of such a tool that a step wants to make; `arguments` are its arguments, as JSON.
 
-    `again` says why the user is asked about it once more.
+    `again` says that it was cut off before, so that the user is asked about it once more.
     """
 
     plan_id: PlanId
@@ -67,6 +67,7 @@ def external_approval(proposal: ExternalProposal, approval_id: ApprovalId) -> Ap
         command=escaped(f"{tool.own_name} {proposal.arguments}"),
         server=tool.server,
         package=tool.package,
+        may_have_run=proposal.again is not None or None,
     )
 
 

@@ -133,7 +133,7 @@ class Approval(Wire):
     """What waits for permission. By its `rules`, such as `git add …`, a command can be allowed in plan or folder.
 
     With `server`, the command is a call of that MCP server's tool, with its arguments; with `package` of the tool of a
-    package that the user has enabled.
+    package that the user has enabled. `mayHaveRun`: the very same was cut off by a crash, so only a person says yes.
     """
 
     approval_id: str
@@ -157,6 +157,7 @@ class Approval(Wire):
     host: Maybe[str] = None
     plan_changes: MaybeMany[PlanChange] = None
     goes_on: Maybe[Bool] = None
+    may_have_run: Maybe[Bool] = None
     judged: Maybe[Judged] = None
 
 
