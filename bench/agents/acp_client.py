@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from bench.agents.roster import GO_ON, Given
+from bench.agents.roster import Given
+from bench.agents.tasks import published
 
 _ABILITIES: Final = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False}
 
@@ -57,17 +58,17 @@ class Editor:
                     path.write_text(text, encoding="utf-8")
 
 
-def converse(process: subprocess.Popen[bytes], editor: Editor, given: Given, resumed: bool) -> bytes:
-    """Ask the agent for the task, or to go on with it, until its turn has ended; what it has said."""
-    wire = _Wire(process, editor)
+def converse(process: subprocess.Popen[bytes], editor: Editor, given: Given, go_on: str = "") -> bytes:
+    """Ask the agent for the task, or with `go_on` to go on with it, until its turn has ended; what it has said."""
+    wire = _Wire(process, editor, given)
     try:
         wire.ask("initialize", {"protocolVersion": 1, "clientCapabilities": _ABILITIES})
         where = {"cwd": str(given.folder), "mcpServers": []}
-        if resumed:
+        if go_on:
             wire.ask("session/load", {"sessionId": editor.session, **where})
         else:
             editor.session = wire.ask("session/new", where)["sessionId"]
-        prompt = [{"type": "text", "text": GO_ON if resumed else given.prompt}]
+        prompt = [{"type": "text", "text": go_on or given.prompt}]
         wire.ask("session/prompt", {"sessionId": editor.session, "prompt": prompt})
     except (EOFError, BrokenPipeError, RuntimeError) as error:
         wire.said.append(repr(error).encode())
@@ -82,9 +83,10 @@ def converse(process: subprocess.Popen[bytes], editor: Editor, given: Given, res
 class _Wire:
     """Messages of JSON-RPC, a line each."""
 
-    def __init__(self, process: subprocess.Popen[bytes], editor: Editor) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], editor: Editor, given: Given) -> None:
         self._process = process
         self._editor = editor
+        self._given = given
         self._number = 0
         self.said: list[bytes] = []
 
@@ -118,10 +120,15 @@ class _Wire:
             case "fs/write_text_file":
                 self._editor.write(Path(params["path"]), params["content"])
             case "session/request_permission":
-                allowing = [each["optionId"] for each in params["options"] if each["kind"].startswith("allow")]
-                outcome = {"outcome": "selected", "optionId": allowing[0]} if allowing else {"outcome": "cancelled"}
+                answer = "reject" if self._is_a_repeat(params["toolCall"]) else "allow"
+                fitting = [each["optionId"] for each in params["options"] if each["kind"].startswith(answer)]
+                outcome = {"outcome": "selected", "optionId": fitting[0]} if fitting else {"outcome": "cancelled"}
                 result = {"outcome": outcome}
         self._send({"id": message["id"], "result": result})
+
+    def _is_a_repeat(self, call: Any) -> bool:
+        """Whether a question warns of a repeat, and there would be one: a person looks, as the script does."""
+        return "may have run" in json.dumps(call) and published(self._given.folder) > 0
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -60,7 +60,8 @@ def from_pypi(name: str) -> None:
 
 def main() -> None:
     """Install all; those that are there already are left as they are."""
-    peers.main()
+    if peers.codex() is None:
+        peers.main()
     subprocess.run([str(_NPM), str(LOCKS / "continue"), str(folder() / "continue")], check=True)
     for name in ("mini-swe-agent", "aider"):
         from_pypi(name)

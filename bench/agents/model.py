@@ -9,11 +9,11 @@ import hashlib
 import json
 import threading
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from bench.agents.script import Speaker
+from bench.agents.script import GO_ON, Speaker
 from bench.agents.tasks import Task
 from bench.agents.wire import Answer, conversation, written
 
@@ -40,12 +40,16 @@ class Scripted:
     def __init__(self, task: Task, speaker: Speaker) -> None:
         self._task = task
         self._speaker = speaker
+        self.forgotten = False
+        """Whether it was told to go on by an agent that does not show it what with."""
 
     def answer(self, path: str, body: Body) -> tuple[bytes, str, bool]:
         items = conversation(body)
-        about = any(self._task.request.strip()[:60] in item.text for item in items)
-        # What agents ask beside the task, for a title or a commit's message.
-        answer = self._speaker.answer(body, items) if about else Answer("The change that was asked for")
+        said = [item.text.strip() for item in items if item.role != "model"]
+        about = any(self._task.request.strip()[:60] in text for text in said)
+        self.forgotten |= not about and GO_ON in said
+        # What agents ask beside the task: for a title, for example.
+        answer = self._speaker.answer(body, items) if about else Answer("There is nothing that I know of.")
         edits = any(each.call.startswith("change") for each in answer.calls) or "<<<<<<< SEARCH" in answer.text
         return *written(path, body, answer), edits
 
@@ -111,7 +115,3 @@ def common(one: bytes, other: bytes) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
     return low
-
-
-Hook = Callable[[int, bool], None]
-"""Called between a request, by its number from 1, and its answer; the second says whether the answer edits."""

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from bench.agents import install
-from bench.agents.script import Speaker
+from bench.agents.script import GO_ON, Speaker
 from bench.agents.speakers import Aider, Codex, Continue, MiniSwe, Planloom
 from bench.peers import install as peers
 
 MODEL: Final = "scripted"
-GO_ON: Final = "Go on."
+
+
+_LITELLM: Final = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+"""Without it the library fetches a list of prices at each start."""
 
 
 class Given(NamedTuple):
@@ -47,6 +50,8 @@ class Agent:
     environment: Callable[[Given], Mapping[str, str]] = lambda _: {}
     talks: Literal["command line", "ACP"] = "command line"
     version: Sequence[str] = ("--version",)
+    go_on: str = GO_ON
+    """What a person says to it when it is started again, if it speaks ACP."""
     given: str = ""
     """What it was given, for the page."""
     prepare: Callable[[Given], None] = field(default=lambda _: None)
@@ -120,8 +125,9 @@ def _continue(*words: str) -> Command:
 
 
 def _continue_config(given: Given) -> None:
+    # A model is taken for a capable one by its name, and is then offered `MultiEdit`.
     model = {
-        **{"name": MODEL, "provider": "openai", "model": MODEL, "apiBase": given.url, "apiKey": "none"},
+        **{"name": "gpt", "provider": "openai", "model": MODEL, "apiBase": given.url, "apiKey": "none"},
         **{"roles": ["chat"], "capabilities": ["tool_use"]},
     }
     config = {"name": "bench", "version": "1.0.0", "schema": "v1", "models": [model]}
@@ -152,7 +158,9 @@ AGENTS: Final = (
         _planloom_acp,
         _planloom_acp,
         talks="ACP",
-        given="mode `plan`; every question is answered by its first option that allows; then `session/load`",
+        go_on="/resume",
+        given="mode `plan`; each question is answered by its first option that allows, but one that says the command "
+        "may have run already after a look at its effect; then `session/load` and `/resume`",
     ),
     Agent(
         "codex",
@@ -179,6 +187,7 @@ AGENTS: Final = (
         Aider,
         _aider(),
         _aider("--restore-chat-history"),
+        lambda _: _LITELLM,
         given="`--edit-format diff --yes-always --message`, with the files that are to change; then the same with "
         "`--restore-chat-history`",
     ),
@@ -188,7 +197,7 @@ AGENTS: Final = (
         MiniSwe,
         _mini,
         None,
-        lambda given: {"MSWEA_CONFIGURED": "true", "MSWEA_GLOBAL_CONFIG_DIR": str(given.home)},
+        lambda given: {**_LITELLM, "MSWEA_CONFIGURED": "true", "MSWEA_GLOBAL_CONFIG_DIR": str(given.home)},
         version=("--help",),
         given="`mini -y --exit-immediately` with `mini.yaml`; it cannot be resumed, so it is started anew",
     ),

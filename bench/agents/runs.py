@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from bench.agents.acp_client import Editor, converse
 from bench.agents.model import Body, Model, Scripted, new_bytes
 from bench.agents.person import Person
 from bench.agents.roster import Agent, Given
-from bench.agents.tasks import HOLD, LEDGER, Task, doubled, passes, prepare, published, target
+from bench.agents.tasks import GIT, HOLD, Task, doubled, passes, prepare, published, target
 from bench.agents.wire import cached_order
 from bench.peers.endpoint import Exchange, endpoint
 from planloom.domain.values import Value
@@ -30,7 +28,6 @@ Way = Literal["alone", "beside", "across", "killed", "cut off"]
 model thinks, or while its command runs."""
 WAYS: Final[tuple[Way, ...]] = get_args(Way)
 SECONDS: Final = 120
-_DOWNLOADS: Final = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
 MakeModel = Callable[[Scripted, str], Model]
 """The model of a run: given the scripted one, and the name of the run."""
 
@@ -50,6 +47,8 @@ class Outcome(Value):
     sent: int
     new: int
     seconds: float
+    anew: bool = False
+    """Whether the agent was resumed in vain, and then asked once more."""
     drift: int = 0
     problem: str = ""
 
@@ -63,6 +62,7 @@ class Run:
     way: Way
     seed: int
     kill_at: int
+    scripted: Scripted
     model: Model
     given: Given
     person: Person
@@ -70,6 +70,7 @@ class Run:
     process: subprocess.Popen[bytes] | None = None
     requests: int = 0
     killed: bool = False
+    anew: bool = False
 
     def answer(self, path: str, body: Body) -> tuple[bytes, str]:
         """The model's answer; what disturbs the agent happens before it is sent."""
@@ -128,9 +129,10 @@ def run(agent: Agent, task: Task, way: Way, seed: int, kill_at: int, make: MakeM
         editor = Editor(folder, task.paths if agent.talks == "ACP" else ())
         person = Person(task, folder, f"{task.name} {seed}", editor.read, editor.type)
         name = f"{agent.name} {task.name} {way}".replace(" ", "-").replace(",", "")
-        model = make(Scripted(task, agent.speaker(task, folder, editor.read)), name)
+        scripted = Scripted(task, agent.speaker(task, folder, editor.read))
+        model = make(scripted, name)
         given = Given("", home, folder, task.prompt, task.paths)
-        this = Run(agent, task, way, seed, kill_at, model, given, person, editor)
+        this = Run(agent, task, way, seed, kill_at, scripted, model, given, person, editor)
         with endpoint(this.answer) as (url, exchanges):
             this.given = given._replace(url=url)
             agent.prepare(this.given)
@@ -157,6 +159,7 @@ def run(agent: Agent, task: Task, way: Way, seed: int, kill_at: int, make: MakeM
             sent=sum(exchange.size for exchange in exchanges),
             new=new_bytes(prompts),
             seconds=seconds,
+            anew=this.anew,
             drift=model.drift,
             problem=problem,
         )
@@ -178,12 +181,16 @@ def _carry_out(this: Run) -> tuple[str, bytes]:
         hold.touch()
     code, said = _started(this, resumed=False)
     hold.unlink(missing_ok=True)
-    if this.killed:
-        before = this.requests
-        code, more = _started(this, resumed=this.agent.resume is not None)
+    if this.killed and this.agent.resume is None:
+        code, more = _started(this, resumed=False)
         said += more
-        if code and this.requests == before and this.agent.resume is not None and published(this.given.folder) == 0:
-            # There was nothing to go on with: a person asks again.
+    elif this.killed:
+        before = this.requests
+        code, more = _started(this, resumed=True)
+        said += more
+        this.anew = this.scripted.forgotten or (code != 0 and this.requests == before)
+        if this.anew:
+            # There was nothing that it could go on with: the person asks once more.
             code, more = _started(this, resumed=False)
             said += more
     elif this.way in {"killed", "cut off"}:
@@ -210,7 +217,9 @@ def _started(this: Run, resumed: bool) -> tuple[int, bytes]:
         for thread in threads:
             thread.daemon = True
             thread.start()
-        said = converse(this.process, this.editor, this.given, resumed) if this.agent.talks == "ACP" else b""
+        said = b""
+        if this.agent.talks == "ACP":
+            said = converse(this.process, this.editor, this.given, this.agent.go_on if resumed else "")
         code = this.process.wait()
         for thread in threads:
             if isinstance(thread, threading.Timer):
@@ -226,8 +235,5 @@ def _environment(this: Run) -> Mapping[str, str]:
     kept = {
         name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ", "TERM", "SHELL") if name in os.environ
     }
-    own: dict[str, Any] = {"HOME": this.given.home, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
-    return {**kept, **{name: str(value) for name, value in own.items()}, **this.agent.environment(this.given)}
-
-
-__all__ = ["LEDGER", "WAYS", "Outcome", "Way", "run", "shutil", "sys"]
+    own = {"HOME": str(this.given.home), "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
+    return {**kept, **GIT, **own, **this.agent.environment(this.given)}

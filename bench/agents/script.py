@@ -13,6 +13,8 @@ from typing import Any, Final
 from bench.agents.tasks import COMMAND, LEDGER, PUBLISHED, Edit, Region, Task, regions
 from bench.agents.wire import Answer, Call, Item
 
+GO_ON: Final = "Go on."
+"""What a person says to an agent that is started again."""
 CHECK: Final = f"cat {LEDGER}"
 END: Final = "The change is made, and the command has run."
 
@@ -22,12 +24,15 @@ class Speaker:
 
     reads = True
     """Whether the model has to ask for a file before it sees it."""
+    runs = True
+    """Whether the agent runs the commands of its model without a person."""
     failures: tuple[str, ...] = ("error", "failed")
     """Words (in small letters) by which the result of an edit says that it was not made."""
 
     def __init__(self, task: Task, folder: Path, sees: Callable[[Path], str]) -> None:
         self.task = task
         self.folder = folder
+        self.places = regions(task, folder)
         self.sees = sees
         """The text of a file as the agent would show it now."""
 
@@ -47,7 +52,7 @@ class Speaker:
                 return self.end(body, turn)
         wanted = self._wanted(made, results, seen)
         if wanted is None:
-            return Answer("", self.look(body, f"look_{turn}", regions(self.task, self.folder)))
+            return Answer("", self.look(body, f"look_{turn}", self.places))
         if wanted:
             return self.change(body, turn, wanted)
         return self.publish(body, turn)
@@ -64,17 +69,16 @@ class Speaker:
             return ()
         if self.reads and kind != "look":
             return None
-        texts = [each or "" for each in said] if self.reads else [item.text for item in seen]
-        shown = "\n".join(self.plain(text) for text in texts)
+        shown = self.shown(seen, [each or "" for each in said])
         return tuple(self.adapted(edit) for edit in self.task.edits if not is_made(edit, shown))
 
     def adapted(self, edit: Edit) -> Edit:
         """The edit for the text as it is now, which the model has just read: a person's words in it are kept."""
         return adapted(edit, self.sees(self.folder / edit.path))
 
-    def plain(self, result: str) -> str:
-        """What a result shows, as text."""
-        return result
+    def shown(self, items: Sequence[Item], results: Sequence[str]) -> str:
+        """What the model sees of the files: the results of its last reads."""
+        return "\n".join(results)
 
     def failed(self, result: str) -> bool:
         """Whether the result of an edit says that it was not made."""

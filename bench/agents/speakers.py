@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
-from bench.agents.script import END, Speaker, is_made
+from bench.agents.script import END, Speaker
 from bench.agents.tasks import COMMAND, Edit, Region
 from bench.agents.wire import Answer, Call, Item, tools
 
@@ -82,15 +82,18 @@ class MiniSwe(Speaker):
     def run(self, body: Mapping[str, Any], name: str, command: str) -> tuple[Call, ...]:
         return (Call(name, "bash", {"command": command}),)
 
-    def plain(self, result: str) -> str:
-        return str(json.loads(result).get("output", "")) if result.startswith("{") else result
+    def shown(self, items: Sequence[Item], results: Sequence[str]) -> str:
+        return "\n".join(str(json.loads(each).get("output", "")) for each in results if each.startswith("{"))
 
     def end(self, body: Mapping[str, Any], turn: int) -> Answer:
         return Answer(END, self.run(body, f"end_{turn}", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"))
 
 
 class Continue(Speaker):
-    """`Read` gives whole files; edits of one file are one `MultiEdit`, as its description asks for."""
+    """`Read` gives whole files; the edits of one file are one `MultiEdit` where that is offered, else each an `Edit`."""
+
+    def failed(self, result: str) -> bool:
+        return not result.startswith("Successfully")
 
     def look(self, body: Mapping[str, Any], name: str, places: Sequence[Region]) -> tuple[Call, ...]:
         paths = dict.fromkeys(place.path for place in places)
@@ -99,20 +102,15 @@ class Continue(Speaker):
         )
 
     def change(self, body: Mapping[str, Any], turn: int, edits: Sequence[Edit]) -> Answer:
-        return Answer(
-            "",
-            tuple(
-                Call(
-                    f"change_{turn}_{index}",
-                    "MultiEdit",
-                    {
-                        "file_path": path,
-                        "edits": [{"old_string": edit.old, "new_string": edit.new} for edit in its],
-                    },
-                )
-                for index, (path, its) in enumerate(by_file(edits))
-            ),
-        )
+        made: list[tuple[str, Mapping[str, Any]]] = []
+        for path, its in by_file(edits):
+            pairs = [{"old_string": edit.old, "new_string": edit.new} for edit in its]
+            if "MultiEdit" in tools(body):
+                made.append(("MultiEdit", {"file_path": path, "edits": pairs}))
+            else:
+                made += [("Edit", {"file_path": path, **pair}) for pair in pairs]
+        calls = (Call(f"change_{turn}_{index}", *each) for index, each in enumerate(made))
+        return Answer("", tuple(calls))
 
     def run(self, body: Mapping[str, Any], name: str, command: str) -> tuple[Call, ...]:
         return (Call(name, "Bash", {"command": command}),)
@@ -122,6 +120,16 @@ class Aider(Speaker):
     """The files are in the chat from the start, and edits are SEARCH/REPLACE blocks; it runs no command by itself."""
 
     reads = False
+    runs = False
+
+    def answer(self, body: Mapping[str, Any], items: Sequence[Item]) -> Answer:
+        if not any(_IN_CHAT in item.text for item in items):
+            # It wants words for a commit, or for what was said before.
+            return Answer("The change that was asked for")
+        return super().answer(body, items)
+
+    def shown(self, items: Sequence[Item], results: Sequence[str]) -> str:
+        return next(item.text for item in reversed(items) if _IN_CHAT in item.text)
 
     def change(self, body: Mapping[str, Any], turn: int, edits: Sequence[Edit]) -> Answer:
         blocks = [
@@ -132,6 +140,9 @@ class Aider(Speaker):
 
     def publish(self, body: Mapping[str, Any], turn: int) -> Answer:
         return Answer(f"The change is made. Run:\n\n```bash\n{COMMAND}\n```\n")
+
+
+_IN_CHAT: Final = "added these files to the chat"
 
 
 class Planloom(Speaker):
@@ -150,11 +161,13 @@ class Planloom(Speaker):
         )
 
     def answer(self, body: Mapping[str, Any], items: Sequence[Item]) -> Answer:
-        self._task_in_hand = _task_in_hand(items)
+        said = [item.text for item in items if item.role == "user"]
+        self._task_in_hand = any("CURRENT TASK" in text for text in said)
+        self._planning = not self._task_in_hand and any("You plan now" in text for text in said)
         return super().answer(body, items)
 
     def change(self, body: Mapping[str, Any], turn: int, edits: Sequence[Edit]) -> Answer:
-        if not self._task_in_hand and "submit_plan" in tools(body):
+        if self._planning:
             return Answer("", (Call(f"plan_{turn}", "submit_plan", self._plan(edits)),))
         calls = tuple(
             Call(
@@ -172,7 +185,7 @@ class Planloom(Speaker):
     def publish(self, body: Mapping[str, Any], turn: int) -> Answer:
         if self._task_in_hand:
             return Answer("", self._done(turn, unchanged="The change stands in the files already."))
-        if "submit_plan" in tools(body):
+        if self._planning:
             return Answer("", (Call(f"plan_{turn}", "submit_plan", self._plan(())),))
         return super().publish(body, turn)
 
@@ -196,11 +209,3 @@ class Planloom(Speaker):
 
     def _done(self, turn: int, **fields: str) -> tuple[Call, ...]:
         return (Call(f"end_{turn}", "task_completed", {"summary": END, **fields}),)
-
-
-def _task_in_hand(items: Sequence[Item]) -> bool:
-    """Whether a step of an approved plan is what the model works on."""
-    return any("CURRENT TASK" in item.text for item in items if item.role == "user")
-
-
-__all__ = ["Aider", "Codex", "Continue", "MiniSwe", "Planloom", "is_made"]

@@ -24,14 +24,15 @@ FOLDER: Final = Path(__file__).parent / "tasks"
 COMMAND: Final = "sh publish.sh"
 """What each task asks for at its end; its effect is a line in `LEDGER`, so that a second one shows."""
 LEDGER: Final = "published.txt"
-PUBLISHED: Final = "publication is complete"
+PUBLISHED: Final = "The publication is complete."
+"""What it prints at its end; the script has it in two parts, so that who reads the script does not see it."""
 HOLD: Final = ".git/hold"
 """While this file is there, the command has had its effect and does not end: the moment for a kill."""
 _SCRIPT: Final = f"""\
 echo "one publication" >> {LEDGER}
 turns=0
 while [ -e {HOLD} ] && [ $turns -lt 50 ]; do sleep 0.1; turns=$((turns + 1)); done
-echo "The {PUBLISHED}."
+echo "The publication" "is complete."
 """
 
 
