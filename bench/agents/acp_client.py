@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.agents.roster import Given
+from bench.agents.script import DOUBT
 from bench.agents.tasks import published
 
 _ABILITIES: Final = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False}
@@ -128,7 +129,7 @@ class _Wire:
 
     def _is_a_repeat(self, call: Any) -> bool:
         """Whether a question warns of a repeat, and there would be one: a person looks, as the script does."""
-        return "may have run" in json.dumps(call) and published(self._given.folder) > 0
+        return DOUBT in json.dumps(call) and published(self._given.folder) > 0
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -188,7 +188,7 @@ def _carry_out(this: Run) -> tuple[str, bytes]:
         before = this.requests
         code, more = _started(this, resumed=True)
         said += more
-        this.anew = this.scripted.forgotten or (code != 0 and this.requests == before)
+        this.anew = this.scripted.forgotten or (this.requests == before and not published(this.given.folder))
         if this.anew:
             # There was nothing that it could go on with: the person asks once more.
             code, more = _started(this, resumed=False)

@@ -15,6 +15,8 @@ from bench.agents.wire import Answer, Call, Item
 
 GO_ON: Final = "Go on."
 """What a person says to an agent that is started again."""
+DOUBT: Final = "may have run"
+"""Words by which an agent says of the command that it was interrupted."""
 CHECK: Final = f"cat {LEDGER}"
 END: Final = "The change is made, and the command has run."
 
@@ -44,7 +46,7 @@ class Speaker:
         results = {item.call: item.text for item in seen if item.call}
         if any(PUBLISHED in item.text for item in seen):
             return self.end(body, turn)
-        if any(name.startswith("run") for name in made):
+        if any(name.startswith("run") for name in made) or any(DOUBT in item.text for item in seen):
             checks = [results.get(name, "") for name in made if name.startswith("check")]
             if not checks:
                 return Answer("", self.run(body, f"check_{turn}", CHECK))
