@@ -21,8 +21,8 @@ from typing import Final
 from bench.__main__ import ROOT, between, machine
 from bench.agents.model import Model, Recorded, Scripted, Upstream
 from bench.agents.roster import AGENTS, Agent
-from bench.agents.runs import WAYS, MakeModel, Outcome, run
-from bench.agents.tasks import tasks, versions
+from bench.agents.runs import WAYS, MakeModel, Outcome, Way, run
+from bench.agents.tasks import Task, tasks, versions
 
 RESULTS: Final = ROOT / "dist" / "agents.json"
 PAGE: Final = ROOT / "docs" / "agents-benchmark.md"
@@ -40,7 +40,9 @@ def keep(file: Path, outcome: Outcome) -> None:
     key = (outcome.agent, outcome.task, outcome.way)
     others = [each for each in read(file) if (each.agent, each.task, each.way) != key]
     file.parent.mkdir(exist_ok=True)
-    kept = [each.model_dump() for each in sorted([*others, outcome], key=lambda each: (each.agent, each.task))]
+    kept = [
+        each.model_dump() for each in sorted([*others, outcome], key=lambda each: (each.agent, each.task))
+    ]
     file.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
@@ -143,7 +145,9 @@ def wanted(options: argparse.Namespace) -> list[Agent]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--agent", action="append", choices=[each.name for each in AGENTS])
     parser.add_argument("--task", action="append", choices=[each.name for each in tasks()])
     parser.add_argument("--way", action="append", choices=WAYS)
@@ -160,25 +164,10 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    make = models(options)
     for agent in () if options.page else wanted(options):
         for task in tasks():
-            for way in WAYS:
-                if (options.task and task.name not in options.task) or (options.way and way not in options.way):
-                    continue
-                if way == "cut off" and not agent.speaker.runs:
-                    continue
-                of_task = [each for each in read(options.results) if (each.agent, each.task) == (agent.name, task.name)]
-                calm = next((each.requests for each in of_task if each.way == "alone"), 1)
-                at = kill_at(options.seed, task.name, calm)
-                outcome = rounds(
-                    options.rounds if way == "alone" else 1,
-                    lambda task=task, way=way, at=at: run(  # type: ignore[misc]
-                        agent, task, way, options.seed, at, make, options.keep
-                    ),
-                )
-                keep(options.results, outcome)
-                print(shown(outcome), flush=True)
+            if not options.task or task.name in options.task:
+                of_task(agent, task, options)
     found = tables(read(options.results))
     if options.page:
         page = PAGE.read_text(encoding="utf-8")
@@ -187,6 +176,24 @@ def main() -> int:
         PAGE.write_text(page, encoding="utf-8")
     print("\n\n".join(found.values()))
     return 0
+
+
+def of_task(agent: Agent, task: Task, options: argparse.Namespace) -> None:
+    """Run a task in all ways that are asked for, and keep the outcomes."""
+    make = models(options)
+    for way in WAYS:
+        if (options.way and way not in options.way) or (way == "cut off" and not agent.speaker.runs):
+            continue
+        kept = (each for each in read(options.results) if (each.agent, each.task) == (agent.name, task.name))
+        calm = next((each.requests for each in kept if each.way == "alone"), 1)
+        at = kill_at(options.seed, task.name, calm)
+
+        def once(way: Way = way, at: int = at) -> Outcome:
+            return run(agent, task, way, options.seed, at, make, options.keep)
+
+        outcome = rounds(options.rounds if way == "alone" else 1, once)
+        keep(options.results, outcome)
+        print(shown(outcome), flush=True)
 
 
 def shown(outcome: Outcome) -> str:

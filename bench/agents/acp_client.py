@@ -1,4 +1,4 @@
-"""An editor that speaks the Agent Client Protocol: it holds the files as live buffers, and answers the agent's questions."""
+"""An editor that speaks the Agent Client Protocol: it holds files as live buffers, and answers what it is asked."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ class _Wire:
             case "session/request_permission":
                 answer = "reject" if self._is_a_repeat(params["toolCall"]) else "allow"
                 fitting = [each["optionId"] for each in params["options"] if each["kind"].startswith(answer)]
-                outcome = {"outcome": "selected", "optionId": fitting[0]} if fitting else {"outcome": "cancelled"}
+                outcome = (
+                    {"outcome": "selected", "optionId": fitting[0]} if fitting else {"outcome": "cancelled"}
+                )
                 result = {"outcome": outcome}
         self._send({"id": message["id"], "result": result})
 

@@ -7,7 +7,6 @@ They come from PyPI and npm, exactly as locked in `bench/agents/locks`, into `ag
 from __future__ import annotations
 
 import filecmp
-import os
 import shutil
 import subprocess
 import sys
@@ -53,8 +52,17 @@ def from_pypi(name: str) -> None:
         return
     shutil.rmtree(target, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", str(target)], check=True)
-    options = ("--quiet", "--disable-pip-version-check", "--require-hashes", "--no-deps", "--only-binary", ":all:")
-    subprocess.run([str(target / "bin/python"), "-m", "pip", "install", *options, "-r", str(lock)], check=True)
+    options = (
+        "--quiet",
+        "--disable-pip-version-check",
+        "--require-hashes",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+    )
+    subprocess.run(
+        [str(target / "bin/python"), "-m", "pip", "install", *options, "-r", str(lock)], check=True
+    )
     shutil.copy(lock, kept)
 
 

@@ -50,7 +50,9 @@ class Scripted:
         self.forgotten |= not about and GO_ON in said
         # What agents ask beside the task: for a title, for example.
         answer = self._speaker.answer(body, items) if about else Answer("There is nothing that I know of.")
-        edits = any(each.call.startswith("change") for each in answer.calls) or "<<<<<<< SEARCH" in answer.text
+        edits = (
+            any(each.call.startswith("change") for each in answer.calls) or "<<<<<<< SEARCH" in answer.text
+        )
         return *written(path, body, answer), edits
 
 

@@ -59,8 +59,12 @@ class Agent:
     def version_of(self) -> str:
         """What the program says of its version, in its last word that has a digit."""
         program = self.program()
-        said = subprocess.run([str(program), *self.version], capture_output=True, text=True, timeout=60, check=False)
-        words = [word for word in (said.stdout or said.stderr).split() if any(letter.isdigit() for letter in word)]
+        said = subprocess.run(
+            [str(program), *self.version], capture_output=True, text=True, timeout=60, check=False
+        )
+        words = [
+            word for word in (said.stdout or said.stderr).split() if any(letter.isdigit() for letter in word)
+        ]
         return words[-1].strip("v") if words else "?"
 
 
@@ -86,7 +90,12 @@ def _planloom_acp(given: Given) -> Sequence[str | Path]:
 
 def _codex(*words: str) -> Command:
     def command(given: Given) -> Sequence[str | Path]:
-        provider = {"name": MODEL, "base_url": given.url, "wire_api": "responses", "env_key": "OPENAI_API_KEY"}
+        provider = {
+            "name": MODEL,
+            "base_url": given.url,
+            "wire_api": "responses",
+            "env_key": "OPENAI_API_KEY",
+        }
         table = ",".join(f"{name}={json.dumps(value)}" for name, value in provider.items())
         options = (
             *("--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "-m", MODEL),
@@ -101,7 +110,13 @@ def _codex(*words: str) -> Command:
 def _mini(given: Given) -> Sequence[str | Path]:
     settings = ("mini.yaml", f"model.model_kwargs.api_base={given.url}", "model.cost_tracking=ignore_errors")
     options = ("-y", "--exit-immediately", "-m", f"openai/{MODEL}", "-o", given.home / "trajectory.json")
-    return (install.mini() or "", *options, *(w for each in settings for w in ("-c", each)), "-t", given.prompt)
+    return (
+        install.mini() or "",
+        *options,
+        *(w for each in settings for w in ("-c", each)),
+        "-t",
+        given.prompt,
+    )
 
 
 def _aider(*words: str) -> Command:
@@ -126,10 +141,8 @@ def _continue(*words: str) -> Command:
 
 def _continue_config(given: Given) -> None:
     # A model is taken for a capable one by its name, and is then offered `MultiEdit`.
-    model = {
-        **{"name": "gpt", "provider": "openai", "model": MODEL, "apiBase": given.url, "apiKey": "none"},
-        **{"roles": ["chat"], "capabilities": ["tool_use"]},
-    }
+    address = {"provider": "openai", "model": MODEL, "apiBase": given.url, "apiKey": "none"}
+    model = {"name": "gpt", **address, "roles": ["chat"], "capabilities": ["tool_use"]}
     config = {"name": "bench", "version": "1.0.0", "schema": "v1", "models": [model]}
     (given.home / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 

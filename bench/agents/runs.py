@@ -27,7 +27,7 @@ Way = Literal["alone", "beside", "across", "killed", "cut off"]
 """How a run is disturbed: not at all; a person types beside the edits, or across one; the agent is killed while its
 model thinks, or while its command runs."""
 WAYS: Final[tuple[Way, ...]] = get_args(Way)
-SECONDS: Final = 120
+SECONDS: Final = 300
 MakeModel = Callable[[Scripted, str], Model]
 """The model of a run: given the scripted one, and the name of the run."""
 
@@ -119,7 +119,9 @@ def descendants(root: int) -> list[int]:
     return found
 
 
-def run(agent: Agent, task: Task, way: Way, seed: int, kill_at: int, make: MakeModel, keep: Path | None) -> Outcome:
+def run(
+    agent: Agent, task: Task, way: Way, seed: int, kill_at: int, make: MakeModel, keep: Path | None
+) -> Outcome:
     """Do one run. What the agent printed, and what it asked its model, is kept in the folder `keep`."""
     with tempfile.TemporaryDirectory(prefix="bench-agents-") as place:
         home, folder = Path(place, "home"), Path(place, task.name)
@@ -211,21 +213,16 @@ def _started(this: Run, resumed: bool) -> tuple[int, bytes]:
             stderr=output,
             start_new_session=True,
         )
-        threads = [threading.Timer(SECONDS, this.kill)]
+        overdue = threading.Timer(SECONDS, this.kill)
+        overdue.daemon = True
+        overdue.start()
         if this.way == "cut off" and not this.killed:
-            threads.append(threading.Thread(target=this.watch, daemon=True))
-        for thread in threads:
-            thread.daemon = True
-            thread.start()
+            threading.Thread(target=this.watch, daemon=True).start()
         said = b""
         if this.agent.talks == "ACP":
             said = converse(this.process, this.editor, this.given, this.agent.go_on if resumed else "")
         code = this.process.wait()
-        for thread in threads:
-            if isinstance(thread, threading.Timer):
-                thread.cancel()
-            else:
-                thread.join()
+        overdue.cancel()
         output.seek(0)
         return code, said + output.read()
 
@@ -233,7 +230,9 @@ def _started(this: Run, resumed: bool) -> tuple[int, bytes]:
 def _environment(this: Run) -> Mapping[str, str]:
     """A home of its own, and nothing of the person's own keys, settings and proxies."""
     kept = {
-        name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ", "TERM", "SHELL") if name in os.environ
+        name: os.environ[name]
+        for name in ("PATH", "LANG", "LC_ALL", "TZ", "TERM", "SHELL")
+        if name in os.environ
     }
     own = {"HOME": str(this.given.home), "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
     return {**kept, **GIT, **own, **this.agent.environment(this.given)}

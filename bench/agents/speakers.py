@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from bench.agents.script import END, Speaker
+from bench.agents.script import END, Speaker, Uses
 from bench.agents.tasks import COMMAND, Edit, Region
-from bench.agents.wire import Answer, Call, Item, tools
+from bench.agents.wire import Answer, Item
 
 
 def by_file(edits: Sequence[Edit]) -> list[tuple[str, list[Edit]]]:
@@ -28,8 +28,7 @@ def patch(edits: Sequence[Edit]) -> str:
     for path, its in by_file(edits):
         lines.append(f"*** Update File: {path}")
         for edit in its:
-            lines.append("@@")
-            lines += [f"-{line}" for line in edit.old.splitlines()]
+            lines += ["@@", *(f"-{line}" for line in edit.old.splitlines())]
             lines += [f"+{line}" for line in edit.new.splitlines()]
     return "\n".join([*lines, "*** End Patch"]) + "\n"
 
@@ -37,29 +36,24 @@ def patch(edits: Sequence[Edit]) -> str:
 class Codex(Speaker):
     """Shell commands and `apply_patch`, whichever of their forms is offered."""
 
-    failures = ("error", "failed", "aborted", "exited with code 1", "exit_code\":1")
+    failures = ("error", "failed", "aborted", "exited with code 1", 'exit_code":1')
 
-    def look(self, body: Mapping[str, Any], name: str, places: Sequence[Region]) -> tuple[Call, ...]:
-        return tuple(
-            call
-            for index, place in enumerate(places)
-            for call in self.run(body, f"{name}_{index}", printing(place))
-        )
+    def look(self, places: Sequence[Region]) -> Uses:
+        return [self.run(printing(place)) for place in places]
 
-    def change(self, body: Mapping[str, Any], turn: int, edits: Sequence[Edit]) -> Answer:
-        name, text = f"change_{turn}", patch(edits)
-        if tools(body).get("apply_patch") == "custom":
-            return Answer("", (Call(name, "apply_patch", text),))
-        return Answer("", self.run(body, name, f"apply_patch <<'EOF'\n{text}EOF"))
+    def change(self, edits: Sequence[Edit]) -> Answer:
+        text = patch(edits)
+        if self.offered.get("apply_patch") == "custom":
+            return Answer("", self.calls("change", [("apply_patch", text)]))
+        return Answer("", self.calls("change", [self.run(f"apply_patch <<'EOF'\n{text}EOF")]))
 
-    def run(self, body: Mapping[str, Any], name: str, command: str) -> tuple[Call, ...]:
-        forms = {
+    def run(self, command: str) -> tuple[str, Mapping[str, Any]]:
+        forms: dict[str, Mapping[str, Any]] = {
             "exec_command": {"cmd": command},
             "shell_command": {"command": command},
             "shell": {"command": ["bash", "-lc", command]},
         }
-        tool = next(each for each in forms if each in tools(body))
-        return (Call(name, tool, forms[tool]),)
+        return next(form for form in forms.items() if form[0] in self.offered)
 
 
 class MiniSwe(Speaker):
@@ -67,53 +61,49 @@ class MiniSwe(Speaker):
 
     failures = ('"returncode": 1', "assertionerror")
 
-    def look(self, body: Mapping[str, Any], name: str, places: Sequence[Region]) -> tuple[Call, ...]:
-        return self.run(body, name, "; ".join(map(printing, places)))
+    def look(self, places: Sequence[Region]) -> Uses:
+        return [self.run("; ".join(map(printing, places)))]
 
-    def change(self, body: Mapping[str, Any], turn: int, edits: Sequence[Edit]) -> Answer:
+    def shown(self, results: Sequence[str]) -> str:
+        return "\n".join(str(json.loads(each).get("output", "")) for each in results if each.startswith("{"))
+
+    def change(self, edits: Sequence[Edit]) -> Answer:
         pairs = json.dumps([[edit.path, edit.old, edit.new] for edit in edits])
         script = (
             f"import json, pathlib\nfor path, old, new in json.loads({pairs!r}):\n"
             "    file = pathlib.Path(path)\n    text = file.read_text()\n"
             "    assert text.count(old) == 1, path\n    file.write_text(text.replace(old, new))\n"
         )
-        return Answer("", self.run(body, f"change_{turn}", f"python3 - <<'EOF'\n{script}EOF"))
+        return Answer("", self.calls("change", [self.run(f"python3 - <<'EOF'\n{script}EOF")]))
 
-    def run(self, body: Mapping[str, Any], name: str, command: str) -> tuple[Call, ...]:
-        return (Call(name, "bash", {"command": command}),)
+    def run(self, command: str) -> tuple[str, Mapping[str, Any]]:
+        return "bash", {"command": command}
 
-    def shown(self, items: Sequence[Item], results: Sequence[str]) -> str:
-        return "\n".join(str(json.loads(each).get("output", "")) for each in results if each.startswith("{"))
-
-    def end(self, body: Mapping[str, Any], turn: int) -> Answer:
-        return Answer(END, self.run(body, f"end_{turn}", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"))
+    def end(self) -> Answer:
+        return Answer(END, self.calls("end", [self.run("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")]))
 
 
 class Continue(Speaker):
-    """`Read` gives whole files; the edits of one file are one `MultiEdit` where that is offered, else each an `Edit`."""
+    """`Read` gives whole files; the edits of a file are one `MultiEdit` where that is offered, else each an `Edit`."""
 
     def failed(self, result: str) -> bool:
         return not result.startswith("Successfully")
 
-    def look(self, body: Mapping[str, Any], name: str, places: Sequence[Region]) -> tuple[Call, ...]:
-        paths = dict.fromkeys(place.path for place in places)
-        return tuple(
-            Call(f"{name}_{index}", "Read", {"filepath": path}) for index, path in enumerate(paths)
-        )
+    def look(self, places: Sequence[Region]) -> Uses:
+        return [("Read", {"filepath": path}) for path in dict.fromkeys(place.path for place in places)]
 
-    def change(self, body: Mapping[str, Any], turn: int, edits: Sequence[Edit]) -> Answer:
-        made: list[tuple[str, Mapping[str, Any]]] = []
+    def change(self, edits: Sequence[Edit]) -> Answer:
+        uses: list[tuple[str, Mapping[str, Any]]] = []
         for path, its in by_file(edits):
             pairs = [{"old_string": edit.old, "new_string": edit.new} for edit in its]
-            if "MultiEdit" in tools(body):
-                made.append(("MultiEdit", {"file_path": path, "edits": pairs}))
+            if "MultiEdit" in self.offered:
+                uses.append(("MultiEdit", {"file_path": path, "edits": pairs}))
             else:
-                made += [("Edit", {"file_path": path, **pair}) for pair in pairs]
-        calls = (Call(f"change_{turn}_{index}", *each) for index, each in enumerate(made))
-        return Answer("", tuple(calls))
+                uses += [("Edit", {"file_path": path, **pair}) for pair in pairs]
+        return Answer("", self.calls("change", uses))
 
-    def run(self, body: Mapping[str, Any], name: str, command: str) -> tuple[Call, ...]:
-        return (Call(name, "Bash", {"command": command}),)
+    def run(self, command: str) -> tuple[str, Mapping[str, Any]]:
+        return "Bash", {"command": command}
 
 
 class Aider(Speaker):
@@ -123,89 +113,73 @@ class Aider(Speaker):
     runs = False
 
     def answer(self, body: Mapping[str, Any], items: Sequence[Item]) -> Answer:
-        if not any(_IN_CHAT in item.text for item in items):
-            # It wants words for a commit, or for what was said before.
-            return Answer("The change that was asked for")
-        return super().answer(body, items)
+        if any(_IN_CHAT in item.text for item in items):
+            return super().answer(body, items)
+        # It wants words for a commit, or for what was said before.
+        return Answer("The change that was asked for")
 
-    def shown(self, items: Sequence[Item], results: Sequence[str]) -> str:
-        return next(item.text for item in reversed(items) if _IN_CHAT in item.text)
+    def shown(self, results: Sequence[str]) -> str:  # noqa: ARG002
+        return next(item.text for item in reversed(self.items) if _IN_CHAT in item.text)
 
-    def change(self, body: Mapping[str, Any], turn: int, edits: Sequence[Edit]) -> Answer:
+    def change(self, edits: Sequence[Edit]) -> Answer:
         blocks = [
             f"{edit.path}\n```python\n<<<<<<< SEARCH\n{edit.old}=======\n{edit.new}>>>>>>> REPLACE\n```\n"
             for edit in edits
         ]
-        return Answer("\n".join(["The change:\n", *blocks, f"Then run:\n\n```bash\n{COMMAND}\n```\n"]))
+        return Answer("\n".join(["The change:\n", *blocks, _RUN]))
 
-    def publish(self, body: Mapping[str, Any], turn: int) -> Answer:
-        return Answer(f"The change is made. Run:\n\n```bash\n{COMMAND}\n```\n")
+    def publish(self) -> Answer:
+        return Answer(f"The change is made. {_RUN}")
 
 
 _IN_CHAT: Final = "added these files to the chat"
+_RUN: Final = f"Run:\n\n```bash\n{COMMAND}\n```\n"
 
 
 class Planloom(Speaker):
-    """Reads, submits a plan of one step of work and one command, and does the step; without a plan, all in one go."""
+    """Reads, submits a plan of one step of work and one command, and does the step; without a plan, one by one."""
 
     failures = ("error", "failed", "not found", "conflict", "not made")
 
-    def look(self, body: Mapping[str, Any], name: str, places: Sequence[Region]) -> tuple[Call, ...]:
-        return tuple(
-            Call(
-                f"{name}_{index}",
-                "read_file",
-                {"path": place.path, "start_line": place.first, "end_line": place.last},
-            )
-            for index, place in enumerate(places)
-        )
-
     def answer(self, body: Mapping[str, Any], items: Sequence[Item]) -> Answer:
         said = [item.text for item in items if item.role == "user"]
-        self._task_in_hand = any("CURRENT TASK" in text for text in said)
-        self._planning = not self._task_in_hand and any("You plan now" in text for text in said)
+        self._in_step = any("CURRENT TASK" in text for text in said)
+        self._planning = not self._in_step and any("You plan now" in text for text in said)
         return super().answer(body, items)
 
-    def change(self, body: Mapping[str, Any], turn: int, edits: Sequence[Edit]) -> Answer:
+    def look(self, places: Sequence[Region]) -> Uses:
+        return [
+            ("read_file", {"path": place.path, "start_line": place.first, "end_line": place.last})
+            for place in places
+        ]
+
+    def change(self, edits: Sequence[Edit]) -> Answer:
         if self._planning:
-            return Answer("", (Call(f"plan_{turn}", "submit_plan", self._plan(edits)),))
-        calls = tuple(
-            Call(
-                f"change_{turn}_{index}",
-                "edit_file",
-                {"path": edit.path, "old_text": edit.old, "new_text": edit.new},
-            )
-            for index, edit in enumerate(edits)
-        )
-        return Answer("", (*calls, *self._done(turn))) if self._task_in_hand else Answer("", calls)
+            return self._plan(self._work(), {"dependsOn": ["work"]})
+        uses = [
+            ("edit_file", {"path": edit.path, "old_text": edit.old, "new_text": edit.new}) for edit in edits
+        ]
+        return Answer("", (*self.calls("change", uses), *(self._done() if self._in_step else ())))
 
-    def run(self, body: Mapping[str, Any], name: str, command: str) -> tuple[Call, ...]:
-        return (Call(name, "run_command", {"command": command}),)
+    def run(self, command: str) -> tuple[str, Mapping[str, Any]]:
+        return "run_command", {"command": command}
 
-    def publish(self, body: Mapping[str, Any], turn: int) -> Answer:
-        if self._task_in_hand:
-            return Answer("", self._done(turn, unchanged="The change stands in the files already."))
-        if self._planning:
-            return Answer("", (Call(f"plan_{turn}", "submit_plan", self._plan(())),))
-        return super().publish(body, turn)
+    def publish(self) -> Answer:
+        if self._in_step:
+            return Answer("", self._done(unchanged="The change stands in the files already."))
+        return self._plan() if self._planning else super().publish()
 
-    def _plan(self, edits: Sequence[Edit]) -> Mapping[str, Any]:
-        work = {
-            "id": "work",
-            "description": "Make the change",
-            "instruction": self.task.request.strip(),
-            "expectedFiles": list(self.task.paths),
-        }
-        publish = {
-            "id": "publish",
-            "description": "Publish",
-            "tool": "run_command",
-            "args": {"command": COMMAND},
-        }
-        return {
-            "summary": "The change, and its publication.",
-            "steps": [work, {**publish, "dependsOn": ["work"]}] if edits else [publish],
-        }
+    def _work(self) -> Mapping[str, Any]:
+        words = {"id": "work", "description": "Make the change", "instruction": self.task.request.strip()}
+        return {**words, "expectedFiles": list(self.task.paths)}
 
-    def _done(self, turn: int, **fields: str) -> tuple[Call, ...]:
-        return (Call(f"end_{turn}", "task_completed", {"summary": END, **fields}),)
+    def _plan(self, *before: Mapping[str, Any]) -> Answer:
+        """A plan of the command; of a step of work before it, and how the command waits for that."""
+        tool, arguments = self.run(COMMAND)
+        publish = {"id": "publish", "description": "Publish", "tool": tool, "args": arguments}
+        steps = [before[0], {**publish, **before[1]}] if before else [publish]
+        plan = {"summary": "The change, and its publication.", "steps": steps}
+        return Answer("", self.calls("plan", [("submit_plan", plan)]))
+
+    def _done(self, **fields: str) -> Any:
+        return self.calls("end", [("task_completed", {"summary": END, **fields})])

@@ -62,7 +62,9 @@ class Task(Value):
     @property
     def prompt(self) -> str:
         """What an agent is asked."""
-        return f"{self.request.strip()} When that is done, run `{COMMAND}` once, and no other command after it."
+        return (
+            f"{self.request.strip()} When that is done, run `{COMMAND}` once, and no other command after it."
+        )
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -102,7 +104,9 @@ def prepare(task: Task, folder: Path) -> None:
         places[0], folder / task.library, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyc")
     )
     for edit in task.edits:
-        apply(edit if not task.defect else Edit(path=edit.path, old=edit.new, new=edit.old), folder, task.defect)
+        apply(
+            edit if not task.defect else Edit(path=edit.path, old=edit.new, new=edit.old), folder, task.defect
+        )
     (folder / "publish.sh").write_text(_SCRIPT, encoding="utf-8")
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "The library"]):
         subprocess.run(["git", "-C", str(folder), *words], check=True, env={**os.environ, **GIT})
@@ -135,7 +139,9 @@ def regions(task: Task, folder: Path, around: int = 20) -> tuple[Region, ...]:
     for path in task.paths:
         text = (folder / path).read_text(encoding="utf-8")
         total = text.count("\n") + 1
-        for edit in sorted((each for each in task.edits if each.path == path), key=lambda each: text.find(each.old)):
+        for edit in sorted(
+            (each for each in task.edits if each.path == path), key=lambda each: text.find(each.old)
+        ):
             line = text.count("\n", 0, max(text.find(edit.old), 0)) + 1
             first, last = max(1, line - around), min(total, line + edit.old.count("\n") + around)
             if found and found[-1].path == path and found[-1].last >= first - 1:
