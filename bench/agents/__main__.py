@@ -53,8 +53,10 @@ def rounds(count: int, once: Callable[[], Outcome]) -> Outcome:
 
 
 def kill_at(seed: int, task: str, requests: int) -> int:
-    """The request at which a run of a task is killed: the same part of the way for each agent."""
-    return 1 + int(random.Random(f"kill {task} {seed}").random() * requests)
+    """The request at which a run is killed: the same part of the way for each agent, another one for each task."""
+    names = [each.name for each in tasks()]
+    random.Random(seed).shuffle(names)
+    return 1 + int((names.index(task) + 0.5) / len(names) * requests)
 
 
 Cells = Sequence[str]
@@ -158,6 +160,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--recording", type=Path, help="a folder of recorded answers, one file for each run")
     parser.add_argument("--upstream", help="the base URL of a real server; its key is in BENCH_MODEL_KEY")
     parser.add_argument("--upstream-model", default="", help="the model to ask there")
+    parser.add_argument("--missing", action="store_true", help="only what is not among the results yet")
     parser.add_argument("--page", action="store_true", help="write the tables into the page, and run nothing")
     return parser.parse_args()
 
@@ -184,7 +187,9 @@ def of_task(agent: Agent, task: Task, options: argparse.Namespace) -> None:
     for way in WAYS:
         if (options.way and way not in options.way) or (way == "cut off" and not agent.speaker.runs):
             continue
-        kept = (each for each in read(options.results) if (each.agent, each.task) == (agent.name, task.name))
+        kept = [each for each in read(options.results) if (each.agent, each.task) == (agent.name, task.name)]
+        if options.missing and any(each.way == way for each in kept):
+            continue
         calm = next((each.requests for each in kept if each.way == "alone"), 1)
         at = kill_at(options.seed, task.name, calm)
 

@@ -287,6 +287,7 @@ def test_the_page_has_a_place_for_each_table() -> None:
     assert [name for name in names if f"<!-- figures: {name} -->" not in page] == []
 
 
-def test_a_kill_is_at_the_same_part_of_the_way_for_each_agent() -> None:
-    places = [command.kill_at(1, "task", requests) for requests in (1, 4, 8)]
-    assert places[0] == 1 and places[1] == -(-places[2] // 2)
+def test_kills_are_spread_over_the_requests_of_the_tasks() -> None:
+    names = [task.name for task in tasks()]
+    assert sorted(command.kill_at(1, name, 6) for name in names) == [1, 2, 3, 4, 5, 6]
+    assert {command.kill_at(7, name, 1) for name in names} == {1}
