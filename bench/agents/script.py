@@ -69,7 +69,7 @@ class Speaker:
         said = [results.get(name, "") for name in made if name.rpartition("_")[0] == last.rpartition("_")[0]]
         if kind == "change" and not any(self.failed(each) for each in said):
             return ()
-        if self.reads and kind != "look":
+        if self.reads and (kind != "look" or self.unread()):
             return None
         shown = self.shown(said)
         return tuple(
@@ -85,6 +85,10 @@ class Speaker:
     def shown(self, results: Sequence[str]) -> str:
         """What the model sees of the files: the results of its last reads."""
         return "\n".join(results)
+
+    def unread(self) -> Sequence[str]:
+        """Files that the model has asked for and not got."""
+        return ()
 
     def failed(self, result: str) -> bool:
         """Whether the result of an edit says that it was not made; none says so, too."""

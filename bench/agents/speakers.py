@@ -89,8 +89,22 @@ class Continue(Speaker):
     def failed(self, result: str) -> bool:
         return not result.startswith("Successfully")
 
-    def look(self, places: Sequence[Region]) -> Uses:
-        return [("Read", {"filepath": path}) for path in dict.fromkeys(place.path for place in places)]
+    def look(self, places: Sequence[Region]) -> Uses:  # noqa: ARG002
+        # Of several reads in one answer each may be but a part as long as one alone.
+        paths = self.unread()[: 1 if any("too large to read" in item.text for item in self.items) else None]
+        return [("Read", {"filepath": path}) for path in paths]
+
+    def unread(self) -> Sequence[str]:
+        begins = [index + 1 for index, item in enumerate(self.items) if item.call.startswith("change")]
+        got = [item.text for item in self.items[max(begins, default=0) :] if item.role == "result"]
+        return [
+            path
+            for path in self.task.paths
+            if not any(text.startswith(f"Content of {path}:") for text in got)
+        ]
+
+    def shown(self, results: Sequence[str]) -> str:  # noqa: ARG002
+        return "\n".join(item.text for item in self.items if item.call.startswith("look"))
 
     def change(self, edits: Sequence[Edit]) -> Answer:
         uses: list[tuple[str, Mapping[str, Any]]] = []
