@@ -6,6 +6,7 @@ Everything is given to an agent by its command line, its environment and a home 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -57,15 +58,11 @@ class Agent:
     prepare: Callable[[Given], None] = field(default=lambda _: None)
 
     def version_of(self) -> str:
-        """What the program says of its version, in its last word that has a digit."""
-        program = self.program()
-        said = subprocess.run(
-            [str(program), *self.version], capture_output=True, text=True, timeout=60, check=False
-        )
-        words = [
-            word for word in (said.stdout or said.stderr).split() if any(letter.isdigit() for letter in word)
-        ]
-        return words[-1].strip("v") if words else "?"
+        """The first version that the program prints."""
+        command = [str(self.program()), *self.version]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        found = re.search(r"\d+(?:\.\d+)+", said.stdout + said.stderr)
+        return found[0] if found else "?"
 
 
 def planloom() -> Path | None:
