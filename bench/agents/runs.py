@@ -88,11 +88,15 @@ class Run:
         """End the agent with all that it has started, at once."""
         self.killed = True
         assert self.process is not None
-        for each in [self.process.pid, *descendants(self.process.pid)]:
+        started = [self.process.pid, *descendants(self.process.pid)]
+        for each in started:
             try:
                 os.kill(each, signal.SIGKILL)
             except ProcessLookupError:
                 continue
+        # The end of a large process takes a moment; nobody starts an agent again within that.
+        while any(map(runs, started)):
+            time.sleep(0.005)
 
     def watch(self) -> None:
         """Kill the agent as soon as its command has had its effect."""
@@ -102,6 +106,14 @@ class Run:
                 self.kill()
                 break
             time.sleep(0.005)
+
+
+def runs(process: int) -> bool:
+    """Whether a process has not ended; one whose end nobody has asked for yet has."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def descendants(root: int) -> list[int]:
