@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -71,6 +71,7 @@ class Run:
     requests: int = 0
     killed: bool = False
     anew: bool = False
+    ended: Sequence[int] = ()
 
     def answer(self, path: str, body: Body) -> tuple[bytes, str]:
         """The model's answer; what disturbs the agent happens before it is sent."""
@@ -89,14 +90,17 @@ class Run:
         self.killed = True
         assert self.process is not None
         started = [self.process.pid, *descendants(self.process.pid)]
+        self.ended = started[1:]
         for each in started:
             try:
                 os.kill(each, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        # A process is known to the system until its new parent asks for its end; a person is not quicker than that.
+
+    def wait(self) -> None:
+        """Wait until the system no longer lists what was killed, as a person would; five seconds at most."""
         until = time.monotonic() + 5
-        while time.monotonic() < until and any(Path(f"/proc/{each}").exists() for each in started[1:]):
+        while time.monotonic() < until and any(Path(f"/proc/{each}").exists() for each in self.ended):
             time.sleep(0.005)
 
     def watch(self) -> None:
@@ -227,6 +231,7 @@ def _started(this: Run, resumed: bool) -> tuple[int, bytes]:
         if this.agent.talks == "ACP":
             said = converse(this.process, this.editor, this.given, this.agent.go_on if resumed else "")
         code = this.process.wait()
+        this.wait()
         overdue.cancel()
         output.seek(0)
         return code, said + output.read()
