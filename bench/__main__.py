@@ -136,11 +136,11 @@ def keep(mode: str, found: Found) -> None:
     if mode == "full":
         page = PAGE.read_text(encoding="utf-8")
         for name, figures in found.items():
-            page = _between(page, name, _markdown(figures))
-        PAGE.write_text(_between(page, "machine", f"{machine()}."), encoding="utf-8")
+            page = between(page, name, _markdown(figures))
+        PAGE.write_text(between(page, "machine", f"{machine()}."), encoding="utf-8")
 
 
-def _between(page: str, name: str, text: str) -> str:
+def between(page: str, name: str, text: str) -> str:
     """The page with this text between the marks of a bench; as it is, where it has no such marks."""
     marks = rf"(<!-- figures: {name} -->\n).*?(<!-- end -->)"
     return re.sub(marks, lambda found: f"{found[1]}{text}\n{found[2]}", page, flags=re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +33,13 @@ class Exchange:
     size: int
     came: float
     answered: float = 0.0
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that is killed leaves its connection; only that is passed over."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager
@@ -66,7 +74,7 @@ def endpoint(answer: Answer) -> Iterator[tuple[str, list[Exchange]]]:
         def log_message(self, format: str, *args: object) -> None:
             """Nothing is logged."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -1,0 +1,1 @@
+"""Agents side by side on the same tasks, while a person types and while they are killed: `python -m bench.agents`."""
