@@ -22,6 +22,7 @@ from bench.agents.tasks import GIT, HOLD, Task, doubled, passes, prepare, publis
 from bench.agents.wire import cached_order
 from bench.peers.endpoint import Exchange, endpoint
 from planloom.domain.values import Value
+from tests.support.descendants import descendants
 
 Way = Literal["alone", "beside", "across", "killed", "cut off"]
 """How a run is disturbed: not at all; a person types beside the edits, or across one; the agent is killed while its
@@ -111,21 +112,6 @@ class Run:
                 self.kill()
                 break
             time.sleep(0.005)
-
-
-def descendants(root: int) -> list[int]:
-    """The processes that a process has started, and theirs."""
-    parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    found = list(parents.get(root, ()))
-    for each in found:
-        found += parents.get(each, ())
-    return found
 
 
 def run(

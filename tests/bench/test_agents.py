@@ -16,12 +16,13 @@ from bench.agents.acp_client import Editor
 from bench.agents.model import Recorded, Scripted, Upstream, new_bytes
 from bench.agents.person import Person
 from bench.agents.roster import AGENTS, Agent
-from bench.agents.runs import WAYS, Outcome, descendants, run
+from bench.agents.runs import WAYS, Outcome, run
 from bench.agents.script import GO_ON, Speaker, adapted, is_shown
 from bench.agents.speakers import Codex, Continue, MiniSwe, patch
 from bench.agents.tasks import LEDGER, Edit, Task, apply, doubled, passes, prepare, quiet_lines, target, tasks
 from bench.agents.wire import conversation, written
 from bench.peers.endpoint import endpoint
+from tests.support.descendants import descendants
 
 ALL = pytest.mark.parametrize("task", tasks(), ids=lambda task: task.name)
 TASK = next(task for task in tasks() if task.name == "jmespath")

@@ -156,7 +156,7 @@ def test_a_plan_that_nobody_has_read_covers_no_command(work: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the server of a process in /proc")
 def test_a_command_that_a_kill_has_cut_off_is_run_again_by_no_flag(work: Path) -> None:
-    text = '1. Run `echo ran >> ran.log; test -e go || sleep 60`\n2. Create file b.txt with content "b"'
+    text = '1. Run `echo ran >>ran.log; test -e go || sleep 60`\n2. Create file b.txt with content "b"'
     flags = ["--yes", "--yes-commands", "--workspace", str(work)]
     begun = subprocess.Popen(
         command_line.command(work.parent, ["run", text, *flags], None),
@@ -181,7 +181,7 @@ def test_a_command_that_a_kill_has_cut_off_is_run_again_by_no_flag(work: Path) -
     assert left.code == 4 and "may have run already" in left.out
     assert (work / "ran.log").read_text() == "ran\n" and not (work / "b.txt").exists()
     with contextlib.closing(
-        AtTerminal(work.parent, ["resume", "--workspace", str(work)], None, **own_state(work))
+        AtTerminal(work.parent, ["resume", "--yes", "--workspace", str(work)], None, **own_state(work))
     ) as terminal:
         terminal.wait_for("may have run already")
         terminal.type("y")
