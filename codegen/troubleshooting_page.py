@@ -304,9 +304,9 @@ _ERRORS: Final[Mapping[str, Section]] = {
         "Plan the rest as a new request.",
     ),
     "interrupted": Section(
-        "The server ended while the plan was drafted",
-        "It was stopped or killed, or the machine was switched off.",
-        "Send the request again, or try the draft again.",
+        "The server ended while a new version was drafted",
+        "It was stopped or killed, or the machine was switched off. A first draft is only paused by that.",
+        "Say once more what should change: it is drafted anew, with all that you said before.",
     ),
 }
 

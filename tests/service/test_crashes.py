@@ -17,6 +17,8 @@ from planloom.domain.events import catalog as ev
 from planloom.domain.plans.plan import Plan, Review
 from planloom.execution.effects.reconcile import reconcile_intents
 from planloom.execution.plan_store import PlanStore
+from planloom.models.offline.scripted import ScriptedModel, fails, makes
+from planloom.service.requests import CreateRequest
 from planloom.storage.ledger import Ledger
 from tests.depth import points
 from tests.support.crash import Crash, DyingLedger, Job, begun, finished, killed, restarted
@@ -357,3 +359,19 @@ async def test_an_undo_whose_server_died_after_the_editor_leaves_no_empty_folder
         assert tree(after.folder) == {}
     finally:
         await after.app.close()
+
+
+async def test_a_first_draft_that_is_cut_off_is_paused_and_drafted_anew_on_a_resume(tmp_path: Path) -> None:
+    ledger = tmp_path / "plans.sqlite"
+    async with studio(tmp_path, FILES, ledger=ledger, model=ScriptedModel([fails("hang")])) as at:
+        request = CreateRequest(text="Say hello in all the files", mode="plan")
+        plan = (await at.app.plans.create(request)).plan
+    step = {"id": "one", "description": "Say it", "instruction": "Say hello."}
+    model = ScriptedModel([makes(("submit_plan", {"summary": "Hello.", "steps": [step]}), repeat=True)])
+    async with studio(tmp_path, ledger=Ledger(ledger), model=model) as after:
+        plan = await after.until(plan, lambda now: now.status != "draft")
+        assert (plan.status, plan.pause_reason) == ("paused", "restart")
+        assert plan.pause_detail == "The server ended while the plan was being drafted."
+        await after.app.plans.resume(plan.plan_id)
+        plan = await after.until(plan, lambda now: now.status == "pending_approval")
+        assert [step.description for step in plan.steps] == ["Say it"]

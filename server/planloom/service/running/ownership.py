@@ -27,6 +27,7 @@ from planloom.workspace.edits.after_crash import clear_leftovers
 
 STOPPED = "The plan was stopped, because its progress could not be written to the plan ledger."
 _ENDED = "The server ended while the plan ran."
+_DRAFTING = "The server ended while the plan was being drafted."
 _KEPT = 32
 """How many ended plans stay live, so that the user's own undo of their edits is seen."""
 _STAGED: frozenset[Fate] = frozenset({"held", "staged"})
@@ -125,7 +126,8 @@ class Ownership:
     def _adopt(self, plan: Plan) -> Plan:
         """Pause a plan of a crashed server, or one that was released, so that the user can resume it.
 
-        What it was waiting for is withdrawn, its background commands are ended. A draft fails.
+        What it was waiting for is withdrawn, its background commands are ended. The draft of a new version fails: a
+        message begins it again.
         """
         for step_id, command in running_in_background(plan):
             line = end_left_over(CommandProcess(pid=command.pid, stamp=command.process))
@@ -136,7 +138,9 @@ class Ownership:
         stopped = plan.plan_id in self._released
         reason: PauseReason = "storage" if stopped else "restart"
         if plan.status == "draft":
-            message = STOPPED if stopped else "The server ended while the plan was being drafted."
+            message = STOPPED if stopped else _DRAFTING
+            if plan.before_draft is None:
+                return self._plan_store.record(plan.plan_id, ev.PlanPaused(reason=reason, detail=message))
             error = PlanError(code="storage_failed" if stopped else "interrupted", message=message)
             return self._plan_store.record(
                 plan.plan_id, ev.PlanFailed(summary=execution_summary(plan), error=error)
