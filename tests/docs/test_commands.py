@@ -21,6 +21,7 @@ from tests.support.model_server import model_process
 NOT_HERE = {
     r"uv |pipx ": "installs from a package index",
     r"ollama ": "needs Ollama",
+    r"make agents|\.venv/bin/python -m bench\.agents": "installs other agents, and runs them for an hour",
     r"(?:python|node) client\.": "tests/docs/test_clients.py drives these clients against the server",
 }
 """Commands that are not run here, by how they begin, and why."""
