@@ -104,7 +104,7 @@ def add(row: Provider) -> None:
 
 
 def secret_variables() -> tuple[str, ...]:
-    """The same, with those of packages."""
+    """Every environment variable that no command may read, with the keys of the providers of packages."""
     added = (row.key_variable for row in PROVIDERS.values() if row.package and row.key_variable)
     return (*SECRET_VARIABLES, *added)
 

@@ -31,11 +31,9 @@ def wanted(schema: dict[str, Any]) -> str:
 def choices(schema: dict[str, Any]) -> tuple[str, ...]:
     """The answers that a form of one field leaves to choose from; empty if any may be given."""
     fields = [field for _, field in _fields(schema)]
-    if not fields:
-        return ("yes", "no")
     if len(fields) > 1:
         return ()
-    if fields[0].get("type") == "boolean":
+    if not fields or fields[0].get("type") == "boolean":
         return ("yes", "no")
     found = [each[0] for each in _choices(fields[0])]
     return tuple(found) if len(found) <= _MOST_CHOICES else ()

@@ -66,9 +66,11 @@ class Templates:
 
     async def preview(self, template_id: TemplateId, values: Mapping[str, str]) -> TemplatePreview:
         """A template as these values fill it in. Raises UnknownThing, and InvalidParams for a prompt of a server."""
-        template = await self.get(template_id)
+        return await self._preview(await self.get(template_id), values)
+
+    async def _preview(self, template: Template, values: Mapping[str, str]) -> TemplatePreview:
         filled = preview(template, values)
-        if is_of_server(template_id) and not filled.problems:
+        if is_of_server(template.template_id) and not filled.problems:
             return filled.model_copy(update={"steps": (await self._prompts.step(template, values),)})
         return filled
 
@@ -76,10 +78,11 @@ class Templates:
         self, template_id: TemplateId, values: Mapping[str, str]
     ) -> tuple[Template, tuple[Step, ...]]:
         """A template and its steps, filled in whole. Raises UnknownThing, and InvalidParams for the values."""
-        found = await self.preview(template_id, values)
+        template = await self.get(template_id)
+        found = await self._preview(template, values)
         if found.problems:
             raise refused(TemplateRefused(problems=found.problems))
-        return await self.get(template_id), found.steps
+        return template, found.steps
 
     async def save(
         self, plan_id: PlanId, name: str, description: str | None, parameters: Sequence[tuple[str, str]]

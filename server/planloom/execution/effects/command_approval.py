@@ -52,11 +52,10 @@ def folder_id_of(folder: Path) -> FolderId | None:
 class CommandProposal(NamedTuple):
     """A command that a step wants to run.
 
-    `again` says why the user is asked about it once more: if it `may_have_run`, it was cut off before.
-    `changed` are those of its scripts that the plan has
-    changed. `folder_id` is that of the folder in which it runs. `abilities` are what this machine can hold it to.
-    `git` is the git folder that it can be allowed to change. It has failed in this step before for want of what it
-    `lacked`, as it seems.
+    `again` says why the user is asked about it once more: if it `may_have_run`, it was cut off before. `changed` are
+    those of its scripts that the plan has changed. `folder_id` is that of the folder in which it runs. `abilities` are
+    what this machine can hold it to. `git` is the git folder that it can be allowed to change. It has failed in this
+    step before for want of what it `lacked`, as it seems.
     """
 
     plan_id: PlanId
