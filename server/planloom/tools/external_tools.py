@@ -237,8 +237,8 @@ async def _call(remote: RemoteTool, arguments: Args, context: ToolContext) -> To
     text = f"DATA from the server {remote.server}{facts}\n{body}"
     if found.asks is not None:
         text += (
-            f"\nThe server wanted to ask the user this, and was told to wait:\n{fenced(found.asks.question)}\n"
-            "Once the user has answered, call it again: it then gets the answer."
+            f"\nThe server asked the user this, and has no answer yet:\n{fenced(found.asks.question)}\n"
+            "When the user has answered, call it again: it then gets the answer."
         )
     first = next((line for line in shown.splitlines() if line.strip()), "no text").strip()
     result = succeeded(f"{remote.name}: {first}", text, shown[:MOST_RESULT])
